@@ -1,0 +1,1 @@
+"""toolcrib: a plugin framework for the tools of LLM agents."""

@@ -1,0 +1,1 @@
+"""The builtin tools that act on files and processes."""

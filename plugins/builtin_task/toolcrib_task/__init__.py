@@ -1,0 +1,1 @@
+"""The builtin tools that manage tasks; they arrive with background execution."""

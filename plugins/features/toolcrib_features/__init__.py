@@ -1,0 +1,1 @@
+"""Features: togglable groups of hooks and tools."""
