@@ -1,1 +1,96 @@
-"""toolcrib: a plugin framework for the tools of LLM agents."""
+"""toolcrib: a plugin framework for the tools of LLM agents.
+
+The names below are imported when they are first used, so that a plugin module which needs two of
+them does not load the rest.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from toolcrib._version import __version__
+
+if TYPE_CHECKING:
+    from toolcrib.accesses import Accesses as Accesses
+    from toolcrib.contract.answers import Allow as Allow
+    from toolcrib.contract.answers import Approve as Approve
+    from toolcrib.contract.answers import Ask as Ask
+    from toolcrib.contract.answers import Deny as Deny
+    from toolcrib.contract.answers import Proceed as Proceed
+    from toolcrib.contract.answers import Veto as Veto
+    from toolcrib.contract.call import Outcome as Outcome
+    from toolcrib.contract.call import ToolCall as ToolCall
+    from toolcrib.contract.context import ToolContext as ToolContext
+    from toolcrib.contract.context import Update as Update
+    from toolcrib.contract.contribution import ActivationContext as ActivationContext
+    from toolcrib.contract.contribution import ToolContribution as ToolContribution
+    from toolcrib.contract.description import read_description as read_description
+    from toolcrib.contract.display import CommandDisplay as CommandDisplay
+    from toolcrib.contract.display import DiffDisplay as DiffDisplay
+    from toolcrib.contract.display import FileIODisplay as FileIODisplay
+    from toolcrib.contract.display import GenericDisplay as GenericDisplay
+    from toolcrib.contract.execution import Execution as Execution
+    from toolcrib.contract.execution import RunnableExecution as RunnableExecution
+    from toolcrib.contract.function_tool import tool as tool
+    from toolcrib.contract.hooks import hookimpl as hookimpl
+    from toolcrib.contract.output import OutputSink as OutputSink
+    from toolcrib.contract.result import MediaPart as MediaPart
+    from toolcrib.contract.result import TextPart as TextPart
+    from toolcrib.contract.result import ToolResult as ToolResult
+    from toolcrib.contract.settings import settings as settings
+    from toolcrib.contract.tool import Tool as Tool
+    from toolcrib.errors import PathSecurityError as PathSecurityError
+    from toolcrib.errors import ToolcribError as ToolcribError
+    from toolcrib.paths import ResolvedPath as ResolvedPath
+    from toolcrib.paths import Workspace as Workspace
+    from toolcrib.paths import is_sensitive_file as is_sensitive_file
+    from toolcrib.rules import literal_rule as literal_rule
+    from toolcrib.rules import path_matcher as path_matcher
+    from toolcrib.rules import text_matcher as text_matcher
+    from toolcrib.runtime import Runtime as Runtime
+    from toolcrib.schema import Alias as Alias
+
+_HOMES = {
+    "toolcrib.accesses": ["Accesses"],
+    "toolcrib.contract.answers": ["Allow", "Approve", "Ask", "Deny", "Proceed", "Veto"],
+    "toolcrib.contract.call": ["Outcome", "ToolCall"],
+    "toolcrib.contract.context": ["ToolContext", "Update"],
+    "toolcrib.contract.contribution": ["ActivationContext", "ToolContribution"],
+    "toolcrib.contract.description": ["read_description"],
+    "toolcrib.contract.display": [
+        "CommandDisplay",
+        "DiffDisplay",
+        "FileIODisplay",
+        "GenericDisplay",
+    ],
+    "toolcrib.contract.execution": ["Execution", "RunnableExecution"],
+    "toolcrib.contract.function_tool": ["tool"],
+    "toolcrib.contract.hooks": ["hookimpl"],
+    "toolcrib.contract.output": ["OutputSink"],
+    "toolcrib.contract.result": ["MediaPart", "TextPart", "ToolResult"],
+    "toolcrib.contract.settings": ["settings"],
+    "toolcrib.contract.tool": ["Tool"],
+    "toolcrib.errors": ["PathSecurityError", "ToolcribError"],
+    "toolcrib.paths": ["ResolvedPath", "Workspace", "is_sensitive_file"],
+    "toolcrib.rules": ["literal_rule", "path_matcher", "text_matcher"],
+    "toolcrib.runtime": ["Runtime"],
+    "toolcrib.schema": ["Alias"],
+}
+_PLACES = {name: module for module, names in _HOMES.items() for name in names}
+
+__all__ = ["__version__", *sorted(_PLACES)]  # noqa: PLE0604
+
+
+def __getattr__(name: str) -> object:
+    module = _PLACES.get(name)
+    if module is None:
+        raise AttributeError(f"module 'toolcrib' has no attribute {name!r}")
+    from importlib import import_module
+
+    value: object = getattr(import_module(module), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,63 @@
+"""What a running body is given: who it runs for, whether it was cancelled, where its output goes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
+
+from attrs import define, field, frozen
+
+from toolcrib.contract.output import OutputSink
+
+UpdateKind = Literal["stdout", "stderr", "progress", "status", "custom"]
+
+
+@frozen
+class Update:
+    """News from a running body. `percent` runs from 0 to 100; `replace` overwrites the last one."""
+
+    kind: UpdateKind
+    text: str | None = None
+    percent: float | None = None
+    data: Any = None
+    replace: bool = False
+
+
+@define
+class ToolContext:
+    """Handed to `execute`.
+
+    `metadata` is what a hook attached with `Proceed`. When the call is cancelled, the body gets
+    `asyncio.CancelledError` and 2 seconds to return a result of its own; `cancelled` is true from
+    then on.
+    """
+
+    turn_id: str | None
+    call_id: str
+    tool_name: str
+    metadata: Mapping[str, Any] | None = None
+    cancelled: bool = False
+    _send: Callable[[Update], None] | None = field(default=None, repr=False)
+    _open_output: Callable[[], OutputSink] = field(default=OutputSink, repr=False)
+
+    @property
+    def watched(self) -> bool:
+        """Whether anyone follows the updates, so that a body can skip making them."""
+        return self._send is not None
+
+    def update(
+        self,
+        text: str | None = None,
+        *,
+        kind: UpdateKind = "status",
+        percent: float | None = None,
+        data: Any = None,
+        replace: bool = False,
+    ) -> None:
+        """Tell the host how the call is going; dropped once the call is cancelled."""
+        if self._send is not None and not self.cancelled:
+            self._send(Update(kind, text, percent, data, replace))
+
+    def output(self) -> OutputSink:
+        """A sink for text of any length that keeps memory within the output budget."""
+        return self._open_output()

@@ -1,0 +1,49 @@
+"""The record by which a plugin says that a tool exists, made without importing the tool."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, Protocol
+
+from attrs import field, frozen
+
+Source = Literal["builtin", "user", "mcp", "plugin"]
+Disclosure = Literal["inline", "deferred"]
+
+
+class ActivationContext(Protocol):
+    """What a `when` predicate may look at."""
+
+    @property
+    def profile(self) -> str: ...
+    @property
+    def workspace(self) -> str: ...
+    @property
+    def mode(self) -> str: ...
+    @property
+    def environment(self) -> Mapping[str, str]: ...
+
+    def section(self, name: str) -> Mapping[str, Any]: ...
+
+
+@frozen(kw_only=True)
+class ToolContribution:
+    """A tool that a plugin offers.
+
+    `factory` is a class, or better its place as `"package.module:Class"`, which is imported at
+    activation and not before. `requires` names runtime capabilities (`fs`, `process`), `feature`
+    the feature the tool belongs to, `when` a predicate over the activation context; `overrides`
+    the tool that this one replaces. `settings` maps a section of the configuration to the place
+    of the attrs class that describes it.
+    """
+
+    name: str
+    factory: str | type | Callable[..., Any]
+    domain: str = "other"
+    requires: frozenset[str] = field(default=frozenset(), converter=frozenset)
+    feature: str | None = None
+    when: Callable[[ActivationContext], bool] | None = None
+    disclosure: Disclosure = "inline"
+    source: Source = "plugin"
+    overrides: str | None = None
+    settings: Mapping[str, str] = field(factory=dict)

@@ -1,0 +1,100 @@
+"""The events that hooks and hosts can observe; each has a `type` for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from attrs import field, frozen
+
+from toolcrib.contract.call import OutcomeKind
+from toolcrib.contract.context import Update
+from toolcrib.contract.display import Display
+from toolcrib.contract.result import ContentPart
+
+
+@frozen(kw_only=True)
+class ToolCallStarted:
+    """A call was adjudicated: it is about to run, or has been refused. Sent once for each call."""
+
+    type: ClassVar[str] = "tool.call.started"
+    agent: str
+    turn_id: str | None
+    call_id: str
+    name: str
+    arguments: Any = field(repr=False)
+    description: str | None = None
+    display: Display | None = None
+
+
+@frozen(kw_only=True)
+class ToolProgress:
+    """News from a running body."""
+
+    type: ClassVar[str] = "tool.progress"
+    agent: str
+    turn_id: str | None
+    call_id: str
+    update: Update
+
+
+@frozen(kw_only=True)
+class ToolResultReady:
+    """A call has its one result. `duration_ms` is the time the body ran, `queue_ms` its wait."""
+
+    type: ClassVar[str] = "tool.result"
+    agent: str
+    turn_id: str | None
+    call_id: str
+    name: str
+    outcome: OutcomeKind
+    output: str | tuple[ContentPart, ...] = field(repr=False)
+    is_error: bool
+    duration_ms: float
+    queue_ms: float
+
+
+@frozen(kw_only=True)
+class ToolListUpdated:
+    """The table of active tools changed."""
+
+    type: ClassVar[str] = "tool.list.updated"
+    agent: str
+    reason: str
+    added: tuple[str, ...]
+    removed: tuple[str, ...]
+
+
+@frozen(kw_only=True)
+class PluginProblem:
+    """A plugin failed in a place where the host goes on without it."""
+
+    type: ClassVar[str] = "plugin.problem"
+    plugin: str
+    stage: str
+    message: str
+
+
+Event = ToolCallStarted | ToolProgress | ToolResultReady | ToolListUpdated | PluginProblem
+
+
+def event_to_dict(event: Event) -> dict[str, Any]:
+    """The event as JSON-ready data, tagged with `type`."""
+    from attrs import asdict
+
+    from toolcrib.contract.content import content_to_json
+    from toolcrib.contract.display import display_to_dict
+
+    shown: dict[str, Any] = {"type": event.type}
+    for name in type(event).__attrs_attrs__:
+        value = getattr(event, name.name)
+        if name.name == "display":
+            value = display_to_dict(value) if value is not None else None
+        elif name.name == "output":
+            value = content_to_json(value)
+        elif name.name == "update":
+            value = {key: item for key, item in asdict(value).items() if item is not None}
+        elif isinstance(value, Mapping):
+            value = dict(value)
+        shown[name.name] = value
+    return shown

@@ -1,0 +1,40 @@
+"""What resolving a call gives: a body that can run, with all that is known of it beforehand."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from typing import TYPE_CHECKING
+
+from attrs import frozen
+
+from toolcrib.accesses import Accesses
+from toolcrib.contract.context import ToolContext
+from toolcrib.contract.result import ToolResult
+
+if TYPE_CHECKING:  # thirteen attrs classes that a mere listing does not need
+    from toolcrib.contract.display import Display
+
+
+@frozen
+class RunnableExecution:
+    """A resolved call, ready to run.
+
+    `execute` is the body. `approval_rule` is the permission rule that "allow for this session"
+    remembers, such as `Read(/ws/a.txt)`. `accesses` says what the body touches; None means
+    everything, so the call runs alone. `display` and `description` are for people.
+    `matches_rule` tells whether the argument part of a permission rule covers this call; without
+    it only rules that name the bare tool do. After a call with `stop_batch_after_this` the later
+    calls of the batch are skipped.
+    """
+
+    execute: Callable[[ToolContext], Awaitable[ToolResult]]
+    approval_rule: str
+    accesses: Accesses | None = None
+    display: Display | None = None
+    description: str | None = None
+    stop_batch_after_this: bool = False
+    matches_rule: Callable[[str], bool] | None = None
+
+
+Execution = RunnableExecution | ToolResult

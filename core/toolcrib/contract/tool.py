@@ -1,0 +1,67 @@
+"""The tool itself: a name, a description, a schema, and how a call is resolved."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Mapping
+from typing import Any, ClassVar, Generic, Protocol, get_args, get_origin, runtime_checkable
+
+from typing_extensions import TypeVar
+
+from toolcrib.contract.execution import Execution
+from toolcrib.schema import input_schema
+
+InputT = TypeVar("InputT", default=Any, contravariant=True)
+
+
+@runtime_checkable
+class ToolLike(Protocol):
+    """What the pipeline needs of a tool; `Tool` is the usual way to get there."""
+
+    name: str
+
+    @property
+    def description(self) -> str: ...
+
+    @property
+    def parameters(self) -> Mapping[str, Any]: ...
+
+    def resolve_execution(self, args: Any, /) -> Execution | Awaitable[Execution]: ...
+
+
+class Tool(Generic[InputT]):
+    """Base class of tools; `class Dice(Tool[DiceInput])` takes its schema from `DiceInput`.
+
+    Set `name` and `description` (a property is rendered afresh at every listing). `Input` is an
+    attrs class, or a JSON Schema as a dict, in which case the arguments stay a mapping.
+    """
+
+    name: str
+    description: str
+    Input: ClassVar[Any] = None
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "Input" in cls.__dict__:
+            return
+        for base in cls.__dict__.get("__orig_bases__", ()):
+            origin = get_origin(base)
+            if isinstance(origin, type) and issubclass(origin, Tool):
+                (argument,) = get_args(base)
+                if isinstance(argument, type):
+                    cls.Input = argument
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """The JSON Schema (draft-7) of the arguments."""
+        if isinstance(self.Input, Mapping):
+            return self.Input
+        return input_schema(self.Input)
+
+    def resolve_execution(self, args: InputT) -> Execution | Awaitable[Execution]:
+        """Say what a call would do, without doing any of it.
+
+        Touch no file and start no process here. Return a `RunnableExecution`, or a `ToolResult`
+        with `is_error` when the arguments make no sense; a raised `PathSecurityError` becomes
+        the error text of the call.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no resolve_execution")
