@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from math import isfinite
 from typing import Any, NoReturn
 
@@ -99,16 +99,19 @@ def _decode(text: str) -> Any:
 
 
 def _is_nested_too_deeply(value: object) -> bool:
-    level: list[object] = [value]
-    for _ in range(MAX_NESTING + 1):
-        # By identity, so that containers which hold each other cannot multiply.
-        containers = {id(item): item for item in level if isinstance(item, _CONTAINERS)}
-        if not containers:
+    level = [value] if isinstance(value, _CONTAINERS) else []
+    for _ in range(MAX_NESTING):
+        if not level:
             return False
-        level = []
-        for container in containers.values():
-            level.extend(container.values() if isinstance(container, dict) else container)
-    return True
+        inner = [
+            item
+            for container in level
+            for item in (container.values() if isinstance(container, dict) else container)
+            if isinstance(item, _CONTAINERS)
+        ]
+        # By identity, so that containers which hold each other cannot multiply.
+        level = list({id(item): item for item in inner}.values()) if inner else inner
+    return bool(level)
 
 
 _CONTAINERS = (dict, list, tuple)
@@ -125,13 +128,21 @@ class _RefusedValueError(ValueError):
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     data = dict(pairs)
     if len(data) != len(pairs):
-        seen: set[str] = set()
-        repeated = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        repeated = _first_repeated(key for key, _ in pairs)
         raise _RefusedValueError(
             f"the key {_printable(json.dumps(repeated, ensure_ascii=False))} is given twice",
             lambda text: _find_repeated_key(text, repeated),
         )
     return data
+
+
+def _first_repeated(keys: Iterable[str]) -> str:
+    seen: set[str] = set()
+    for key in keys:
+        if key in seen:
+            return key
+        seen.add(key)
+    raise LookupError("no key is repeated")
 
 
 def _finite_float(literal: str) -> float:
