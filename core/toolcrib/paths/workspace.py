@@ -1,0 +1,154 @@
+"""The workspace: what lies inside, and a second look at the disk before a path is used."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from functools import cached_property
+from posixpath import dirname, normpath
+
+from attrs import field, frozen
+
+from toolcrib.errors import PathSecurityError
+from toolcrib.paths.resolve import (
+    Operation,
+    ResolvedPath,
+    containment_prefix,
+    resolve_within,
+    sensitive_error,
+)
+from toolcrib.paths.sensitive import is_sensitive_file
+
+
+def _absolute_dir(directory: str) -> str:
+    if not directory.startswith("/"):
+        raise ValueError(f"a workspace directory must be absolute, and {directory!r} is not")
+    return containment_prefix(directory)[:-1] or "/"
+
+
+def _absolute_dirs(directories: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(map(_absolute_dir, directories))
+
+
+@frozen
+class Workspace:
+    """The directories that tools work in.
+
+    Attributes:
+        root: absolute; relative paths start here.
+        additional_dirs: absolute directories that count as inside too.
+        home_dir: absolute; what `~` stands for. Without it, `~` is an ordinary name.
+
+    Raises:
+        ValueError: a directory is not absolute.
+    """
+
+    root: str = field(converter=_absolute_dir)
+    additional_dirs: tuple[str, ...] = field(default=(), converter=_absolute_dirs)
+    home_dir: str | None = None
+
+    def resolve(
+        self, path: str, operation: Operation, *, check_sensitive: bool = True
+    ) -> ResolvedPath:
+        """Resolve a tool's path argument without touching a file.
+
+        Raises:
+            PathSecurityError: as `resolve_path_access` does.
+        """
+        return resolve_within(
+            path, self.root, self._prefixes, operation, self.home_dir, check_sensitive
+        )
+
+    def locate(
+        self, resolved: ResolvedPath, operation: Operation, *, check_sensitive: bool = True
+    ) -> str:
+        """Follow the links of a resolved path, and give the real path to work on.
+
+        To be called just before the file is used. What does not exist yet is taken as it is spelled
+        below the longest part that exists.
+
+        Raises:
+            PathSecurityError: the links lead to a secret, out of the workspace, in a circle or, for
+                a write, to nothing.
+        """
+        real = _real_path(resolved, operation)
+        if check_sensitive and is_sensitive_file(real):
+            raise sensitive_error(resolved.raw, real if real != resolved.path else None)
+        if not resolved.outside_workspace and not f"{real}/".startswith(self._real_prefixes):
+            raise PathSecurityError(
+                f"path {resolved.raw!r} is a link that leads outside the workspace, to {real!r}: "
+                "give that path itself, or ask the user to add its directory to the workspace",
+                code="PATH_OUTSIDE_WORKSPACE",
+                path=resolved.raw,
+            )
+        return real
+
+    def contains(self, path: str) -> bool:
+        """Tell whether an absolute path lies inside, judged by its text alone."""
+        return f"{normpath(path)}/".startswith(self._prefixes)
+
+    def display(self, path: str) -> str:
+        """Give an absolute path as a person reads it: relative to the root when below it."""
+        for prefix in (self._prefixes[0], self._real_prefixes[0]):
+            if path.startswith(prefix) and path != "/":
+                return path[len(prefix) :] or "."
+            if path == prefix[:-1] or path == prefix:
+                return "."
+        return path
+
+    @cached_property
+    def _prefixes(self) -> tuple[str, ...]:
+        return tuple(map(containment_prefix, (self.root, *self.additional_dirs)))
+
+    @cached_property
+    def _real_prefixes(self) -> tuple[str, ...]:
+        roots = map(os.path.realpath, (self.root, *self.additional_dirs))
+        return tuple(map(containment_prefix, roots))
+
+
+def _real_path(resolved: ResolvedPath, operation: Operation) -> str:
+    path = resolved.path
+    try:
+        real = os.path.realpath(path, strict=True)
+    except (FileNotFoundError, NotADirectoryError):
+        if operation == "write":
+            _refuse_dangling(resolved)
+        real = os.path.realpath(path)
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.ENAMETOOLONG):
+            raise PathSecurityError(
+                f"path {resolved.raw!r} cannot be followed: {os.strerror(error.errno)}",
+                code="PATH_INVALID",
+                path=resolved.raw,
+            ) from None
+        # A directory on the way may not be searched: whoever opens the file meets the same error.
+        real = os.path.realpath(path)
+    if operation == "write" and path.endswith("/") and not os.path.isdir(real):
+        raise PathSecurityError(
+            f"path {resolved.raw!r} ends in a slash, so it names a directory: leave the slash off "
+            "to write a file",
+            code="PATH_INVALID",
+            path=resolved.raw,
+        )
+    return real
+
+
+def _refuse_dangling(resolved: ResolvedPath) -> None:
+    """Refuse a path whose longest existing part is a link to nothing."""
+    probe = resolved.path.rstrip("/")
+    while probe:
+        try:
+            mode = os.lstat(probe).st_mode
+        except OSError:
+            probe = dirname(probe).rstrip("/")
+            continue
+        if stat.S_ISLNK(mode):
+            target = os.readlink(probe)
+            raise PathSecurityError(
+                f"path {resolved.raw!r} goes through the link {probe!r} to {target!r}, which does "
+                "not exist: give the path of the file itself, or remove the link first",
+                code="PATH_INVALID",
+                path=resolved.raw,
+            )
+        return
