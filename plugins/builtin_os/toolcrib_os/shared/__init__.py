@@ -1,0 +1,1 @@
+"""What several of the builtin file tools share: text, encodings, file types and error words."""

@@ -1,0 +1,53 @@
+"""The one definition of a line, and the three styles in which files end their lines.
+
+A line ends at a line feed and nowhere else: form feeds, U+2028 and lone carriage returns are
+characters like any other. The last line may lack its line feed; an empty text has no lines.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+EolStyle = Literal["lf", "crlf", "mixed"]
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def eol_style(text: str) -> EolStyle:
+    """How a whole text ends its lines; a lone carriage return makes it mixed."""
+    return style_of_counts(text.count("\n"), text.count("\r"), text.count("\r\n"))
+
+
+def style_of_counts(feeds: int, returns: int, pairs: int) -> EolStyle:
+    """The style by the number of `\\n`, of `\\r`, and of the two in a row."""
+    if returns == 0:
+        return "lf"
+    return "crlf" if feeds == returns == pairs else "mixed"
+
+
+def count_lines(text: str) -> int:
+    """The number of lines of a text."""
+    return text.count("\n") + (1 if text and not text.endswith("\n") else 0)
+
+
+def model_view(text: str, style: EolStyle) -> str:
+    """A text (without BOM) as the model edits it: with plain line feeds if it is CRLF."""
+    return text.replace("\r\n", "\n") if style == "crlf" else text
+
+
+def materialise(text: str, style: EolStyle) -> str:
+    """The inverse of `model_view`; a pair that is there already is not doubled."""
+    return text.replace("\r\n", "\n").replace("\n", "\r\n") if style == "crlf" else text
+
+
+def displayed(text: str, style: EolStyle) -> str:
+    """Part of a text as Read shows it: in a mixed file each carriage return becomes visible."""
+    if style == "lf":
+        return text
+    return text.replace("\r\n", "\n") if style == "crlf" else text.replace("\r", "\\r")
+
+
+def without_surrogates(text: str) -> str:
+    """The text with each lone surrogate, which no encoding can hold, replaced by U+FFFD."""
+    return _SURROGATE.sub("\ufffd", text)
