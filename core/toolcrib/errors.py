@@ -27,3 +27,15 @@ class PathSecurityError(ToolcribError):
 
 class RuleError(ToolcribError, ValueError):
     """A permission rule that cannot be understood; the user who wrote the rule acts on it."""
+
+
+class ContractError(ToolcribError):
+    """A tool that cannot be one; its author acts on it."""
+
+
+class ServiceError(ToolcribError):
+    """A service that is missing or needs itself; the author of the tool or plugin acts on it."""
+
+
+class PluginError(ToolcribError):
+    """A plugin that cannot be used; its author, or who installed it, acts on it."""

@@ -1,0 +1,1 @@
+"""From a batch of calls to one result each."""

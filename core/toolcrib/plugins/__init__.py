@@ -1,0 +1,1 @@
+"""From installed distributions to loaded plugins and ordered hook implementations."""

@@ -1,0 +1,69 @@
+"""The pipeline's hooks in their order, each implementation with its plugin's name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from attrs import frozen
+
+from toolcrib.plugins.loader import PluginHost
+
+
+@frozen
+class Implementation:
+    """One plugin's implementation of a hook; `arguments` are the names that it takes."""
+
+    plugin: str
+    function: Callable[..., Any]
+    arguments: tuple[str, ...]
+    tools: frozenset[str] | None
+    before: str | None
+    after: str | None
+
+
+class HookTable:
+    """Looks implementations up by hook and tool, so that nobody pays for hooks of other tools."""
+
+    def __init__(self, host: PluginHost) -> None:
+        self._host = host
+        self._generation = -1
+        self._all: dict[str, tuple[Implementation, ...]] = {}
+        self._for_tool: dict[tuple[str, str], tuple[Implementation, ...]] = {}
+
+    def all(self, hook: str) -> tuple[Implementation, ...]:
+        """The implementations of a hook, first to last."""
+        self._refresh()
+        found = self._all.get(hook)
+        if found is None:
+            calls = getattr(self._host.manager.hook, hook).get_hookimpls()
+            found = self._all[hook] = tuple(_implementation(c) for c in reversed(calls))
+        return found
+
+    def for_tool(self, hook: str, tool: str) -> tuple[Implementation, ...]:
+        """Those that want to hear of calls of one tool."""
+        self._refresh()
+        found = self._for_tool.get((hook, tool))
+        if found is None:
+            found = tuple(i for i in self.all(hook) if i.tools is None or tool in i.tools)
+            self._for_tool[hook, tool] = found
+        return found
+
+    def _refresh(self) -> None:
+        if self._generation != self._host.generation:
+            self._generation = self._host.generation
+            self._all.clear()
+            self._for_tool.clear()
+
+
+def _implementation(call: Any) -> Implementation:
+    function = call.function
+    marks = getattr(function, "__func__", function)
+    return Implementation(
+        plugin=call.plugin_name,
+        function=function,
+        arguments=tuple(call.argnames),
+        tools=getattr(marks, "toolcrib_tools", None),
+        before=getattr(marks, "toolcrib_before", None),
+        after=getattr(marks, "toolcrib_after", None),
+    )

@@ -1,0 +1,181 @@
+"""Scopes and the services in them: constructors say what they need, by annotation."""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, cast
+
+from toolcrib.contract.settings import section_of
+from toolcrib.errors import ServiceError
+
+if TYPE_CHECKING:
+    import svcs
+
+T = TypeVar("T")
+ScopeKind = Literal["crib", "session", "agent"]
+
+
+class ServiceRegistrar(Protocol):
+    """What `contribute_service` hooks are given: a scope that is being made."""
+
+    @property
+    def kind(self) -> ScopeKind: ...
+
+    def add_value(self, key: Any, value: object) -> None: ...
+
+    def add_factory(
+        self, key: type[T], factory: Callable[..., T], on_close: Callable[[T], Any] | None = None
+    ) -> None: ...
+
+
+class Scope:
+    """One level of services: `crib` holds those of the process, `session` and `agent` nest in it.
+
+    Values that exist already live in a plain mapping; what has to be made is made at its first
+    use by a factory and kept in an svcs container until the scope ends. svcs is imported with the
+    first factory, since a listing of the builtin tools needs none.
+    """
+
+    def __init__(self, kind: ScopeKind, parent: Scope | None = None) -> None:
+        self.kind: ScopeKind = kind
+        self.parent = parent
+        self._values: dict[Any, Any] = {}
+        self._settings: Callable[[type], Any] | None = None
+        self._registry: svcs.Registry | None = None
+        self._container: svcs.Container | None = None
+        self._factories: set[Any] = set()
+        self._closers: list[Callable[[], Any]] = []
+        self._making: list[Any] = parent._making if parent is not None else []
+
+    def add_value(self, key: Any, value: object) -> None:
+        """Offer something that exists already; whoever made it closes it."""
+        self._values[key] = value
+
+    def add_factory(
+        self, key: type[T], factory: Callable[..., T], on_close: Callable[[T], Any] | None = None
+    ) -> None:
+        """Offer something that is made at its first use.
+
+        `factory` is a class or function whose annotated parameters are services themselves.
+        `on_close` gets the service when the scope ends; it may be a coroutine function.
+        """
+
+        def make() -> T:
+            service = self.construct(factory)
+            if on_close is not None:
+                self._closers.append(lambda: on_close(service))
+            return service
+
+        if self._registry is None:
+            import svcs
+
+            self._registry = svcs.Registry()
+            self._container = svcs.Container(self._registry)
+        self._registry.register_factory(key, make, enter=False)
+        self._factories.add(key)
+
+    def use_settings(self, build: Callable[[type], Any]) -> None:
+        """How to make an instance of a class that describes a table of the configuration."""
+        self._settings = build
+
+    def get(self, key: type[T]) -> T:
+        """The service of a type, from this scope or one around it.
+
+        Raises ServiceError when nobody offers it, or when it needs itself.
+        """
+        scope: Scope | None = self
+        while scope is not None:
+            if key in scope._values:
+                return cast("T", scope._values[key])
+            if key in scope._factories:
+                return scope._make(key)
+            if scope._settings is not None and section_of(key) is not None:
+                return cast("T", scope._settings(key))
+            scope = scope.parent
+        raise ServiceError(
+            f"no service {_name(key)} in the scope {self.kind!r}; "
+            f"offered: {', '.join(sorted(self._offered())) or 'none'}"
+        )
+
+    def offers(self, key: object) -> bool:
+        """Whether `get` would find the type."""
+        scope: Scope | None = self
+        while scope is not None:
+            known = key in scope._values or key in scope._factories
+            if known or (scope._settings is not None and section_of(key) is not None):
+                return True
+            scope = scope.parent
+        return False
+
+    def construct(self, factory: Callable[..., T]) -> T:
+        """Call a class or function with the services that its parameters are annotated with.
+
+        A parameter with a default keeps it when nobody offers its type. Raises ServiceError when
+        a parameter without one cannot be filled.
+        """
+        return factory(**self._arguments(factory))
+
+    async def aclose(self) -> None:
+        """Close what this scope made, last made first.
+
+        A service that fails to close does not keep the others from it; the failures are raised
+        together at the end as an ExceptionGroup.
+        """
+        errors: list[Exception] = []
+        while self._closers:
+            try:
+                answer = self._closers.pop()()
+                if inspect.isawaitable(answer):
+                    await answer
+            except Exception as error:
+                errors.append(error)
+        if errors:
+            raise ExceptionGroup(f"closing the services of scope {self.kind!r}", errors)
+
+    def _make(self, key: type[T]) -> T:
+        if key in self._making:
+            chain = [*self._making[self._making.index(key) :], key]
+            raise ServiceError(f"services need each other: {' -> '.join(map(_name, chain))}")
+        self._making.append(key)
+        try:
+            assert self._container is not None
+            return self._container.get(key)
+        finally:
+            self._making.pop()
+
+    def _arguments(self, factory: Callable[..., Any]) -> dict[str, Any]:
+        if factory is object or (
+            isinstance(factory, type) and factory.__init__ is object.__init__  # type: ignore[misc]
+        ):
+            return {}
+        owner = factory.__init__ if isinstance(factory, type) else factory  # type: ignore[misc]
+        try:
+            hints = typing.get_type_hints(owner)
+        except NameError as error:
+            raise ServiceError(f"{_name(factory)}: an annotation cannot be read: {error}") from None
+        arguments: dict[str, Any] = {}
+        for parameter in inspect.signature(factory).parameters.values():
+            if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+                continue
+            optional = parameter.default is not parameter.empty
+            wanted = hints.get(parameter.name)
+            if wanted is not None and self.offers(wanted):
+                arguments[parameter.name] = self.get(wanted)
+            elif not optional:
+                raise ServiceError(
+                    f"{_name(factory)} needs {parameter.name!r}"
+                    f"{f' of type {_name(wanted)}' if wanted else ' but does not annotate it'}, "
+                    f"which no service in the scope {self.kind!r} offers; "
+                    f"offered: {', '.join(sorted(self._offered())) or 'none'}"
+                )
+        return arguments
+
+    def _offered(self) -> set[str]:
+        names = {_name(key) for key in (*self._values, *self._factories)}
+        return names | (self.parent._offered() if self.parent is not None else set())
+
+
+def _name(key: object) -> str:
+    return getattr(key, "__qualname__", None) or str(key)
