@@ -7,7 +7,6 @@ import re
 from collections.abc import Sequence
 from posixpath import normpath
 from typing import Literal
-from urllib.parse import unquote
 
 from attrs import frozen
 
@@ -155,6 +154,8 @@ def _without_scheme(raw: str) -> str:
     if scheme == "file":
         host, slash, rest = raw[match.end() :].partition("/")
         if slash and host.lower() in ("", "localhost"):
+            from urllib.parse import unquote
+
             return "/" + unquote(rest, errors="surrogateescape")
         raise _invalid(f"{raw!r} names a file on another host: give the path of a local file", raw)
     if scheme in ("http", "https", "ftp"):

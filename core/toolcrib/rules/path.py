@@ -1,0 +1,75 @@
+"""Rules about paths."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from posixpath import normpath
+
+from toolcrib.paths import Workspace
+from toolcrib.rules.glob import Glob, compile_or_none
+from toolcrib.rules.negation import apply_negated
+from toolcrib.rules.rule import escape
+
+_ESCAPED = re.compile(r"\\.", re.DOTALL)
+_META = frozenset("*?[]{}()!+@|")
+
+
+def match_path_rule(rule_args: str, subject: str, *, cwd: str, home_dir: str | None) -> bool:
+    """Tell whether the arguments of a rule cover a path.
+
+    `*` stays within a segment, `**` as a segment goes across, both cover hidden names; case does
+    not count. Relative patterns and subjects start at `cwd`, `~` is `home_dir`. Empty arguments
+    cover everything, a leading `!` turns the rest around. Never raises.
+    """
+    folded = _absolute(subject, cwd, home_dir).lower()
+    return apply_negated(
+        rule_args,
+        lambda pattern: (
+            pattern == subject
+            or any(glob.matches(folded) for glob in _compiled(pattern, cwd, home_dir))
+        ),
+    )
+
+
+def path_matcher(path: str, workspace: Workspace) -> Callable[[str], bool]:
+    """Give the `matches_rule` of a call whose subject is a resolved path."""
+    return lambda rule_args: match_path_rule(
+        rule_args, path, cwd=workspace.root, home_dir=workspace.home_dir
+    )
+
+
+@lru_cache(maxsize=1024)
+def _compiled(pattern: str, cwd: str, home_dir: str | None) -> tuple[Glob, ...]:
+    """Compile a pattern as it stands, for one like `**/*.py`, and as starting at `cwd`."""
+    spellings = dict.fromkeys((pattern, _absolute_pattern(pattern, cwd, home_dir)))
+    globs = (compile_or_none(spelling.lower(), segmented=True) for spelling in spellings)
+    return tuple(glob for glob in globs if glob is not None)
+
+
+def _absolute(subject: str, cwd: str, home_dir: str | None) -> str:
+    if home_dir is not None and (subject == "~" or subject.startswith("~/")):
+        subject = home_dir + subject[1:]
+    elif not subject.startswith("/"):
+        subject = f"{cwd}/{subject}"
+    return "/" + normpath(subject).lstrip("/")
+
+
+def _absolute_pattern(pattern: str, cwd: str, home_dir: str | None) -> str:
+    """Give a pattern an absolute start, and collapse its dots and slashes as in a path."""
+    if home_dir is not None and (pattern == "~" or pattern.startswith("~/")):
+        pattern = escape(home_dir) + pattern[1:]
+    elif not pattern.startswith("/"):
+        pattern = f"{escape(cwd)}/{pattern}"
+    segments: list[str] = []
+    for segment in pattern.split("/"):
+        if segment == ".." and segments and _is_plain(segments[-1]):
+            segments.pop()
+        elif segment not in ("", ".") and (segment != ".." or segments):
+            segments.append(segment)
+    return "/" + "/".join(segments)
+
+
+def _is_plain(segment: str) -> bool:
+    return segment != ".." and _META.isdisjoint(_ESCAPED.sub("", segment))
