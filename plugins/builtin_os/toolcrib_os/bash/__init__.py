@@ -1,0 +1,1 @@
+"""Bash: runs a shell command."""

@@ -1,0 +1,203 @@
+"""Everything that descends from one started process: found again, counted and ended."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterable, Iterator
+
+from attrs import define, field, frozen
+
+MARKER = "TOOLCRIB_CALL"
+"""The environment variable by which descendants are known that left the process group."""
+TERM_SECONDS = 1.0
+"""How long processes may take to react to SIGTERM before they get SIGKILL."""
+KILL_SECONDS = 1.0
+_EXITING_SECONDS = 0.01
+_HAS_PROC = sys.platform == "linux" and os.path.exists("/proc/self/environ")
+
+
+@frozen
+class _Process:
+    pid: int
+    name: str
+    state: str
+    parent: int
+    group: int
+    session: int
+    started: int
+    """Clock ticks since the machine started."""
+
+
+@define
+class ProcessTree:
+    """A process that leads its own session, and all its descendants.
+
+    On Linux they are found in /proc by session, group, parent and the marker in their
+    environment, whatever sessions they made for themselves. Elsewhere only the process group is
+    known, and counts as one process.
+
+    Attributes:
+        root: process id of the leader, which must not have been waited for yet.
+        token: the value of the environment variable `MARKER` in it.
+    """
+
+    root: int
+    token: str
+    _earliest: int = field(init=False, repr=False)
+    _seen: dict[int, _Process] = field(factory=dict, init=False, repr=False)
+
+    def __attrs_post_init__(self) -> None:
+        leader = _process(self.root) if _HAS_PROC else None
+        self._earliest = leader.started if leader else 0
+
+    def alive(self) -> dict[int, str]:
+        """The processes that still run, with their names."""
+        if not _HAS_PROC:
+            return {self.root: "process group"} if _send(-self.root, 0) else {}
+        if not self._seen and _newest_pid() == self.root and not _runs(self.root):
+            return {}
+        found = self._find()
+        self._seen.update((process.pid, process) for process in found)
+        self._reap(found)
+        return {process.pid: process.name for process in found if process.state not in "ZX"}
+
+    async def end(self) -> tuple[dict[int, str], dict[int, str]]:
+        """Stop all of it: SIGTERM, a second of patience, SIGKILL.
+
+        Gives the processes that ran at the start, and those that could not be stopped. When this
+        is cancelled, whatever is left gets SIGKILL at once.
+        """
+        if not self.alive():
+            return {}, {}
+        try:
+            await asyncio.sleep(_EXITING_SECONDS)  # some may just be on their way out
+            first = left = self.alive()
+            left = await self._signal_until_gone(signal.SIGTERM, TERM_SECONDS, left)
+            left = await self._signal_until_gone(signal.SIGKILL, KILL_SECONDS, left)
+        except BaseException:
+            self.kill()
+            raise
+        return first, left
+
+    def kill(self) -> None:
+        """Send SIGKILL to all of it, without waiting; for ways out that cannot wait."""
+        for _ in range(10):
+            alive = self.alive()
+            if not alive:
+                return
+            self._send_all(alive, signal.SIGKILL)
+
+    async def _signal_until_gone(
+        self, number: signal.Signals, patience: float, alive: dict[int, str]
+    ) -> dict[int, str]:
+        deadline = time.monotonic() + patience
+        told: set[int] = set()
+        pause = 0.001
+        while alive and time.monotonic() < deadline:
+            self._send_all(alive.keys() - told, number)
+            told |= alive.keys()
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, 0.05)
+            alive = self.alive()
+        return alive
+
+    def _send_all(self, pids: Iterable[int], number: signal.Signals) -> None:
+        for target in {self._target(pid) for pid in pids}:
+            _send(target, number)
+            if number == signal.SIGTERM:
+                _send(target, signal.SIGCONT)
+
+    def _target(self, pid: int) -> int:
+        """Whom to signal: a whole group at once, so that no member slips away by forking."""
+        known = self._seen.get(pid)
+        group = known.group if known else pid
+        return -group if group == self.root or group in self._seen else pid
+
+    def _find(self) -> list[_Process]:
+        everyone = {process.pid: process for process in _processes()}
+        everyone.pop(os.getpid(), None)
+        found = fresh = {pid for pid, process in everyone.items() if self._owns(process)}
+        while fresh:
+            fresh = {p.pid for p in everyone.values() if p.parent in fresh} - found
+            found = found | fresh
+        return [everyone[pid] for pid in found]
+
+    def _owns(self, process: _Process) -> bool:
+        if process.started < self._earliest:
+            return False
+        if process.group == self.root or process.session == self.root:
+            return True
+        known = self._seen.get(process.pid)
+        if known is not None and known.started == process.started:
+            return True
+        return f"{MARKER}={self.token}".encode() in _read(process.pid, "environ").split(b"\0")
+
+    def _reap(self, found: Iterable[_Process]) -> None:
+        """Bury the orphans that this process inherits where it is the first, as in a container."""
+        for process in found:
+            if process.state == "Z" and process.parent == os.getpid() and process.pid != self.root:
+                try:
+                    os.waitpid(process.pid, os.WNOHANG)
+                except ChildProcessError:
+                    continue
+
+
+def _newest_pid() -> int:
+    """The process id that was given out last, or 0 where the system does not tell."""
+    try:
+        return int(_read("loadavg").rsplit(b" ", 1)[1])
+    except (IndexError, ValueError):
+        return 0
+
+
+def _runs(pid: int) -> bool:
+    process = _process(pid)
+    return process is not None and process.state not in "ZX"
+
+
+def _processes() -> Iterator[_Process]:
+    for entry in os.listdir("/proc"):
+        if entry.isdigit() and (process := _process(int(entry))) is not None:
+            yield process
+
+
+def _process(pid: int) -> _Process | None:
+    # The name is in parentheses, and may hold any of them itself.
+    head, _, rest = _read(pid, "stat").rpartition(b") ")
+    values = rest.split()
+    if len(values) < 20:
+        return None
+    name = head.partition(b"(")[2].decode("utf-8", "replace")
+    state = values[0].decode("ascii")
+    parent, group, session = map(int, values[1:4])
+    return _Process(pid, name, state, parent, group, session, int(values[19]))
+
+
+def _read(*parts: object) -> bytes:
+    """A file below /proc; empty when it cannot be read, since processes come and go."""
+    data = b""
+    try:
+        descriptor = os.open("/".join(("/proc", *map(str, parts))), os.O_RDONLY)
+    except OSError:
+        return data
+    try:
+        while piece := os.read(descriptor, 1 << 17):
+            data += piece
+    except OSError:
+        return data
+    finally:
+        os.close(descriptor)
+    return data
+
+
+def _send(target: int, number: int) -> bool:
+    """Signal a process, or a group given as a negative number; tell whether it was there."""
+    try:
+        os.kill(target, number)
+    except (ProcessLookupError, PermissionError):
+        return False
+    return True
