@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+from attrs import frozen
+
 PathProblem = Literal["PATH_INVALID", "PATH_SENSITIVE", "PATH_OUTSIDE_WORKSPACE"]
 
 
@@ -39,3 +41,41 @@ class ServiceError(ToolcribError):
 
 class PluginError(ToolcribError):
     """A plugin that cannot be used; its author, or who installed it, acts on it."""
+
+
+@frozen(kw_only=True)
+class Notice:
+    """Something to say about one place of the configuration.
+
+    Attributes:
+        file: a path, or where else the value comes from (`environment variable NAME`).
+        line: counted from 1; None where there are no lines.
+        key: dotted, as in `permission.rules[0].pattern`; empty when the whole file is meant.
+        text: what is wrong, and what to do instead.
+    """
+
+    file: str
+    line: int | None = None
+    column: int | None = None
+    key: str = ""
+    text: str
+
+    def __str__(self) -> str:
+        place = ":".join(str(part) for part in (self.file, self.line, self.column) if part)
+        return ": ".join(part for part in (place, self.key, self.text) if part)
+
+
+class ConfigError(ToolcribError):
+    """The configuration cannot be used; the user who wrote it acts on it.
+
+    Attributes:
+        problems: everything that was found, in the order of the sources.
+        file, line, key: those of the first problem.
+    """
+
+    def __init__(self, *problems: Notice) -> None:
+        super().__init__("\n".join(map(str, problems)))
+        self.problems = problems
+        self.file = problems[0].file
+        self.line = problems[0].line
+        self.key = problems[0].key

@@ -1,0 +1,1 @@
+"""What the user and the workspace configure, read once and passed down."""

@@ -1,0 +1,108 @@
+"""Merges the sources of the configuration into one, the workspace's as far as it is trusted."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from functools import reduce
+from pathlib import Path
+from typing import Any, TypeVar
+
+from attrs import evolve
+
+from toolcrib.config.folders import home_folder
+from toolcrib.config.permission import RULE_KEYS, PermissionSettings
+from toolcrib.config.reading import Reading
+from toolcrib.config.restrict import restrict
+from toolcrib.config.settings import (
+    OutputSettings,
+    PluginsSettings,
+    Settings,
+    ToolsSettings,
+    WorkspaceSettings,
+)
+from toolcrib.config.sources import merge_tables
+from toolcrib.config.structuring import structure, structure_class
+from toolcrib.errors import Notice
+from toolcrib.profiles import Profile
+
+T = TypeVar("T")
+
+
+def restrict_readings(readings: Sequence[Reading]) -> tuple[list[Reading], tuple[Notice, ...]]:
+    """What is left of the readings when the workspace may only restrict."""
+    user = [reading for reading in readings if reading.layer.scope == "user"]
+    timeouts = _table(user, "tools", ToolsSettings).timeouts
+    notices: tuple[Notice, ...] = ()
+    left: list[Reading] = []
+    for reading in readings:
+        if reading.layer.scope == "project":
+            restricted = restrict(reading.layer, timeouts)
+            notices += restricted.notices
+            rules = tuple(rule for rule in reading.rules if rule.decision != "allow")
+            reading = Reading(layer=restricted.layer, rules=rules, profiles={})
+        left.append(reading)
+    return left, notices
+
+
+def merge_readings(
+    readings: Sequence[Reading], workspace: Path, environ: Mapping[str, str]
+) -> Settings:
+    user = [reading for reading in readings if reading.layer.scope == "user"]
+    project = [reading for reading in readings if reading.layer.scope == "project"]
+    by_scope = [*user, *project]
+    rules = tuple(rule for reading in by_scope for rule in reading.rules)
+    given = {"rules": rules}
+    profiles = reduce(lambda below, reading: {**below, **reading.profiles}, readings, _NO_PROFILES)
+    folders = _joined(by_scope, "workspace", "additional_dirs")
+    everything = _all_data(readings)
+    return Settings(
+        tools=evolve(
+            _table(user, "tools", ToolsSettings),
+            disabled=_joined(user, "tools", "disabled"),
+            timeouts=_table(readings, "tools", ToolsSettings).timeouts,
+        ),
+        workspace_tools=evolve(_table(project, "tools", ToolsSettings), timeouts={}),
+        permission=_table(readings, "permission", PermissionSettings, given, RULE_KEYS),
+        profiles=profiles,
+        default_profile=str(everything.get("default_profile") or "default"),
+        features=structure(everything.get("features", {}), Mapping[str, bool], (), []),
+        plugins=PluginsSettings(blocked=_joined(by_scope, "plugins", "blocked")),
+        output=_table(readings, "output", OutputSettings),
+        workspace=WorkspaceSettings(
+            additional_dirs=tuple(_absolute(folder, workspace, environ) for folder in folders)
+        ),
+        layers=tuple(reading.layer for reading in readings),
+    )
+
+
+_NO_PROFILES: dict[str, Profile] = {}
+
+
+def _all_data(readings: Sequence[Reading]) -> dict[str, Any]:
+    nothing: dict[str, Any] = {}
+    return reduce(merge_tables, (reading.layer.data for reading in readings), nothing)
+
+
+def _table(
+    readings: Sequence[Reading],
+    name: str,
+    cls: type[T],
+    given: Mapping[str, Any] | None = None,
+    ignored: Sequence[str] = (),
+) -> T:
+    """One table of checked layers, merged."""
+    data = _all_data(readings).get(name, {})
+    table = structure_class(cls, data, (name,), [], given=given, ignored=ignored)
+    assert table is not None, "values that fit one by one fit together"
+    return table
+
+
+def _joined(readings: Sequence[Reading], table: str, key: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for reading in readings for name in reading.names(table, key)))
+
+
+def _absolute(folder: str, workspace: Path, environ: Mapping[str, str]) -> str:
+    if folder == "~" or folder.startswith("~/"):
+        folder = str(home_folder(environ)) + folder[1:]
+    return os.path.abspath(os.path.join(workspace, folder))
