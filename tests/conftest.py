@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -17,8 +18,9 @@ def workspace(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def crib(workspace: Path, tmp_path: Path) -> ToolHarness:
+async def crib(workspace: Path, tmp_path: Path) -> AsyncIterator[ToolHarness]:
     """The builtin tools in the workspace; `await crib.call("Read", path="a.txt")`."""
     home = tmp_path / "home"
     home.mkdir()
-    return ToolHarness(workspace, home=home)
+    async with ToolHarness(workspace, home=home) as harness:
+        yield harness

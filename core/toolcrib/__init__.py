@@ -49,6 +49,9 @@ if TYPE_CHECKING:
     from toolcrib.rules import text_matcher as text_matcher
     from toolcrib.runtime import Runtime as Runtime
     from toolcrib.schema import Alias as Alias
+    from toolcrib.session import Crib as Crib
+    from toolcrib.session import Session as Session
+    from toolcrib.session import open_session as open_session
 
 _HOMES = {
     "toolcrib.accesses": ["Accesses"],
@@ -75,6 +78,7 @@ _HOMES = {
     "toolcrib.rules": ["literal_rule", "path_matcher", "text_matcher"],
     "toolcrib.runtime": ["Runtime"],
     "toolcrib.schema": ["Alias"],
+    "toolcrib.session": ["Crib", "Session", "open_session"],
 }
 _PLACES = {name: module for module, names in _HOMES.items() for name in names}
 

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from attrs import define, field
 
 from toolcrib.contract.contribution import Source
 from toolcrib.contract.execution import RunnableExecution
 from toolcrib.contract.result import ToolResult
+
+if TYPE_CHECKING:
+    from toolcrib.config import Settings
+    from toolcrib.paths import Workspace
 
 OutcomeKind = Literal[
     "executed",
@@ -22,13 +26,31 @@ OutcomeKind = Literal[
 ]
 
 
+class SessionView(Protocol):
+    """What hooks may know of the session that a call belongs to."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def workspace(self) -> Workspace: ...
+    @property
+    def mode(self) -> str: ...
+    @property
+    def settings(self) -> Settings: ...
+
+    def section(self, name: str) -> Mapping[str, Any]:
+        """The values of a table of the configuration."""
+        ...
+
+
 @define
 class ToolCall:
     """One call on its way through the pipeline.
 
     `raw_arguments` is what the model sent, `arguments` the parsed and valid JSON object, `args`
     the same as an instance of the tool's input class. `execution` is there once the call was
-    resolved. `agent` names the agent that makes the call.
+    resolved. `agent` names the agent that makes the call, `session` is the session it belongs to
+    and can be a key of weak mappings. `allowed_by` names the plugin that answered `Allow`.
     """
 
     id: str
@@ -40,6 +62,8 @@ class ToolCall:
     source: Source | None = None
     turn_id: str | None = None
     agent: str = "main"
+    session: SessionView | None = field(default=None, repr=False)
+    allowed_by: str | None = None
 
 
 @define

@@ -38,6 +38,7 @@ def hookimpl(
     tools: Iterable[str] | None = None,
     before: str | None = None,
     after: str | None = None,
+    always: bool = False,
     optionalhook: bool = False,
 ) -> Callable[[F], F]: ...
 def hookimpl(
@@ -48,13 +49,15 @@ def hookimpl(
     tools: Iterable[str] | None = None,
     before: str | None = None,
     after: str | None = None,
+    always: bool = False,
     optionalhook: bool = False,
 ) -> F | Callable[[F], F]:
     """Mark a function of a plugin as the implementation of the hook with its name.
 
     `tryfirst` and `trylast` move it to the front or the back of the order. `tools` limits a hook
     of the pipeline to calls of these tools, so that other calls do not pay for it. `before` and
-    `after` place a `check_permission` in front of or behind the policy with that name.
+    `after` place a `check_permission` in front of or behind the policy with that name. `always`
+    has a `before_execute` called even after another plugin's `Allow` (`call.allowed_by` tells).
     """
 
     def mark(target: F) -> F:
@@ -62,6 +65,7 @@ def hookimpl(
         marked.toolcrib_tools = None if tools is None else frozenset(tools)  # type: ignore[attr-defined]
         marked.toolcrib_before = before  # type: ignore[attr-defined]
         marked.toolcrib_after = after  # type: ignore[attr-defined]
+        marked.toolcrib_always = always  # type: ignore[attr-defined]
         return cast("F", marked)
 
     return mark if function is None else mark(function)

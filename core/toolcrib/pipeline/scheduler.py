@@ -31,7 +31,7 @@ Claim = tuple[str, int]
 
 
 class Ticket:
-    """One call's place in the schedule."""
+    """One call's place in the schedule; it may run when `waits` is 0."""
 
     __slots__ = ("claims", "finished", "number", "start", "waits")
 
@@ -76,7 +76,7 @@ class Scheduler:
     def submit(
         self, accesses: Accesses | None, start: Callable[[], None], identity: PathIdentity
     ) -> Ticket:
-        """Take a call in; `start` is called at once or when the last conflict has finished."""
+        """Take a call in. It may run at once when its `waits` is 0, else `start` is called later."""
         self._number += 1
         ticket = Ticket(self._number, claims_of(accesses, identity), start)
         nodes = [(self._nodes.get(path), path, kind) for path, kind in ticket.claims]
@@ -89,8 +89,6 @@ class Scheduler:
                     ticket.waits += 1
         for _, path, kind in nodes:
             self._nodes.setdefault(path, _Node()).claims[kind].append(ticket)
-        if ticket.waits == 0:
-            start()
         return ticket
 
     def finish(self, ticket: Ticket) -> None:

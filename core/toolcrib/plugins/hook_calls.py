@@ -20,40 +20,46 @@ class Implementation:
     tools: frozenset[str] | None
     before: str | None
     after: str | None
+    always: bool
 
 
 class HookTable:
-    """Looks implementations up by hook and tool, so that nobody pays for hooks of other tools."""
+    """Looks implementations up by hook and tool, so that nobody pays for hooks of other tools.
 
-    def __init__(self, host: PluginHost) -> None:
+    `without` names the plugins whose hooks do not count.
+    """
+
+    def __init__(
+        self, host: PluginHost, without: Callable[[], frozenset[str]] = frozenset
+    ) -> None:
         self._host = host
-        self._generation = -1
+        self._without = without
         self._all: dict[str, tuple[Implementation, ...]] = {}
         self._for_tool: dict[tuple[str, str], tuple[Implementation, ...]] = {}
 
     def all(self, hook: str) -> tuple[Implementation, ...]:
         """The implementations of a hook, first to last."""
-        self._refresh()
         found = self._all.get(hook)
         if found is None:
+            without = self._without()
             calls = getattr(self._host.manager.hook, hook).get_hookimpls()
-            found = self._all[hook] = tuple(_implementation(c) for c in reversed(calls))
+            found = self._all[hook] = tuple(
+                _implementation(c) for c in reversed(calls) if c.plugin_name not in without
+            )
         return found
 
     def for_tool(self, hook: str, tool: str) -> tuple[Implementation, ...]:
         """Those that want to hear of calls of one tool."""
-        self._refresh()
         found = self._for_tool.get((hook, tool))
         if found is None:
             found = tuple(i for i in self.all(hook) if i.tools is None or tool in i.tools)
             self._for_tool[hook, tool] = found
         return found
 
-    def _refresh(self) -> None:
-        if self._generation != self._host.generation:
-            self._generation = self._host.generation
-            self._all.clear()
-            self._for_tool.clear()
+    def clear(self) -> None:
+        """Look everything up again: the plugins have changed, or which of them count."""
+        self._all.clear()
+        self._for_tool.clear()
 
 
 def _implementation(call: Any) -> Implementation:
@@ -66,4 +72,5 @@ def _implementation(call: Any) -> Implementation:
         tools=getattr(marks, "toolcrib_tools", None),
         before=getattr(marks, "toolcrib_before", None),
         after=getattr(marks, "toolcrib_after", None),
+        always=getattr(marks, "toolcrib_always", False),
     )

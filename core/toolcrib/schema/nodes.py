@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-# `not` and `if` are left out on purpose: they are questions, and closing changes the answer.
+# These put questions to the data; closing what they ask about would change the answer.
+_QUESTION_KEYWORDS = frozenset({"if", "not"})
 _SCHEMA_KEYWORDS = frozenset(
     {
         "additionalItems",
@@ -53,3 +54,20 @@ def _close_below(keyword: str, value: Any) -> Any:
     if keyword in _SCHEMA_KEYWORDS:
         return close_object_nodes(value)
     return value
+
+
+def iter_nodes(schema: Any) -> Iterator[Mapping[str, Any]]:
+    """Yield every object in a schema that is a schema itself, the outermost first."""
+    pending = [schema]
+    while pending:
+        node = pending.pop()
+        if not isinstance(node, Mapping):
+            continue
+        yield node
+        for keyword, value in node.items():
+            if isinstance(value, list) and keyword in _SCHEMA_LIST_KEYWORDS:
+                pending.extend(value)
+            elif isinstance(value, Mapping) and keyword in _SCHEMA_MAP_KEYWORDS:
+                pending.extend(value.values())
+            elif keyword in _SCHEMA_KEYWORDS or keyword in _QUESTION_KEYWORDS:
+                pending.append(value)

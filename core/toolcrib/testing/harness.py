@@ -1,71 +1,87 @@
-"""Runs tools through resolve and execute in a temporary workspace."""
+"""Runs calls through a real session in a workspace of the test's own."""
 
 from __future__ import annotations
 
-import importlib
-import inspect
-import typing
+import os
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
-from attrs import frozen
-
-from toolcrib.contract.context import ToolContext
-from toolcrib.contract.result import ToolResult
-from toolcrib.contract.settings import section_of
-
-
-@frozen
-class Completion:
-    id: str
-    name: str
-    outcome: str
-    result: ToolResult
+from toolcrib.config.permission import Mode
+from toolcrib.pipeline.flight import Completion
+from toolcrib.session import Session, make_session
 
 
 class ToolHarness:
-    """INTERIM: replaced by one over the real session with the same interface."""
+    """A session for tests: `await harness.call("Read", path="a.txt")`.
 
-    def __init__(self, root: Path, *, home: Path | None = None, config: dict[str, Any] | None = None) -> None:
+    Nothing of the user's is used: configuration and state lie below `root`'s parent, and `config`
+    stands for the configuration file. Only the builtin plugins and `plugins` are loaded, unless
+    `autoload` is set.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        *,
+        home: Path | None = None,
+        config: Mapping[str, Any] | None = None,
+        mode: Mode = "yolo",
+        profile: str | None = None,
+        plugins: Iterable[object] = (),
+        autoload: bool = False,
+        environ: Mapping[str, str] | None = None,
+    ) -> None:
         self.root = root
-        self.home = home
-        self.config = config or {}
-        self._tools: dict[str, Any] = {}
+        self.home = home or root
+        self.environ = {
+            **os.environ,
+            "HOME": str(self.home),
+            "XDG_CONFIG_HOME": str(root.parent / "config"),
+            "TOOLCRIB_STATE": str(root.parent / "state"),
+            **(environ or {}),
+        }
+        self.session: Session = make_session(
+            root,
+            mode=mode,
+            profile=profile,
+            plugins=plugins,
+            autoload=autoload,
+            environ=self.environ,
+            overrides=config,
+        )
 
-    def tool(self, name: str) -> Any:
-        from toolcrib.paths import Workspace
-        from toolcrib.runtime import LocalRuntime, Runtime
+    async def call(
+        self, name: str, arguments: Mapping[str, Any] | str | None = None, /, **more: Any
+    ) -> Completion:
+        """Run one call; keyword arguments are arguments of the tool."""
+        if more:
+            assert not isinstance(arguments, str)
+            arguments = {**(arguments or {}), **more}
+        (done,) = await self.batch((name, arguments))
+        return done
 
-        if name not in self._tools:
-            module = importlib.import_module(f"toolcrib_os.{name.lower()}.tool")
-            cls = getattr(module, f"{name}Tool")
-            values: dict[str, Any] = {}
-            for key, hint in typing.get_type_hints(cls.__init__).items():
-                if hint is Workspace:
-                    values[key] = Workspace(root=str(self.root), home_dir=str(self.home) if self.home else None)
-                elif hint is Runtime:
-                    values[key] = LocalRuntime()
-                elif section := section_of(hint):
-                    values[key] = hint(**self.config.get(section, {}))
-            self._tools[name] = cls(**values)
-        return self._tools[name]
+    async def batch(self, *calls: tuple[str, Mapping[str, Any] | str | None]) -> list[Completion]:
+        """Run a batch; the completions come in the order of the calls."""
+        batch = [
+            {"id": str(number), "name": name, "arguments": arguments}
+            for number, (name, arguments) in enumerate(calls, 1)
+        ]
+        done = {completion.id: completion async for completion in self.session.execute(batch)}
+        return [done[str(number)] for number in range(1, len(calls) + 1)]
 
-    async def call(self, name: str, arguments: dict[str, Any] | None = None, /, **more: Any) -> Completion:
-        from toolcrib.errors import PathSecurityError
-        from toolcrib.schema import structurer
-        from toolcrib.validation import validate_args
+    async def aclose(self) -> None:
+        """Close the session."""
+        await self.session.aclose()
 
-        tool = self.tool(name)
-        data = {**(arguments or {}), **more}
-        if problem := validate_args(dict(tool.parameters), data):
-            return Completion("1", name, "preflight-rejected", ToolResult.error(f'Invalid args for tool "{name}": {problem}'))
-        try:
-            execution = tool.resolve_execution(structurer(tool.Input)(data))
-            if inspect.isawaitable(execution):
-                execution = await execution
-        except PathSecurityError as error:
-            return Completion("1", name, "resolution-failed", ToolResult.error(str(error)))
-        if isinstance(execution, ToolResult):
-            return Completion("1", name, "synthetic", execution)
-        result = await execution.execute(ToolContext(None, "1", name))
-        return Completion("1", name, "executed", result)
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.aclose()

@@ -1,0 +1,333 @@
+"""Filters what plugins contribute, before anything is imported, into an agent's tool table."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
+
+from attrs import define, frozen
+
+from toolcrib.contract.contribution import ActivationContext, Source, ToolContribution
+from toolcrib.decisions import Decision, Filter
+from toolcrib.features import FeatureState
+from toolcrib.plugins.loader import PluginHost, describe
+from toolcrib.plugins.records import PluginRecord
+from toolcrib.policy import ToolPolicy, is_tool_active, suggest
+from toolcrib.registry import RegisteredTool, ToolRegistry
+from toolcrib.services import Scope
+
+
+@frozen(kw_only=True)
+class Conditions:
+    """Everything that decides which tools an agent has; each part is one filter.
+
+    `global_policy` and `workspace_policy` come from the configuration, `profile_policy` from the
+    profile, `session_disabled` from the host at run time.
+    """
+
+    blocked: frozenset[str]
+    features: Mapping[str, FeatureState]
+    capabilities: frozenset[str]
+    runtime: str
+    workspace_policy: ToolPolicy
+    profile: str
+    profile_policy: ToolPolicy
+    global_policy: ToolPolicy
+    session_disabled: frozenset[str]
+    context: ActivationContext
+
+
+@frozen
+class Refusal:
+    """The filter that stopped a tool, why, and what would let it pass."""
+
+    filter: Filter
+    reason: str
+    remedy: str
+
+
+def policy_refusal(name: str, source: Source, on: Conditions) -> Refusal | None:
+    """The layer of the tool policy that forbids a tool, or None; asked again at each call."""
+    if not is_tool_active(on.workspace_policy, name, source):
+        return Refusal(
+            "workspace",
+            "the workspace's toolcrib.toml disables it",
+            "remove it from [tools] in the workspace's toolcrib.toml",
+        )
+    profile = on.profile_policy
+    if not is_tool_active(ToolPolicy(tools=profile.tools), name, source):
+        return Refusal(
+            "profile",
+            f"the profile {on.profile!r} does not list it",
+            f"add {name!r} to tools of the profile {on.profile!r}, or choose another profile",
+        )
+    if not is_tool_active(ToolPolicy(disallowed_tools=profile.disallowed_tools), name, source):
+        return Refusal(
+            "profile-disallowed",
+            f"the profile {on.profile!r} disallows it",
+            f"remove {name!r} from disallowed_tools of the profile {on.profile!r}",
+        )
+    return None
+
+
+def global_refusal(name: str, source: Source, on: Conditions) -> Refusal | None:
+    """What the user's configuration and the host say of a tool; None is no objection."""
+    policy = on.global_policy
+    if not is_tool_active(ToolPolicy(tools=policy.tools), name, source):
+        return Refusal(
+            "tools.enabled",
+            "[tools] enabled does not list it",
+            f"add {name!r} to [tools] enabled in toolcrib.toml",
+        )
+    if not is_tool_active(ToolPolicy(disallowed_tools=policy.disallowed_tools), name, source):
+        return Refusal(
+            "tools.disabled",
+            "[tools] disabled lists it",
+            f"remove {name!r} from [tools] disabled in toolcrib.toml",
+        )
+    if name in on.session_disabled:
+        return Refusal("session", "it is disabled for this session", "enable it in the session")
+    return None
+
+
+@define
+class _Active:
+    contribution: ToolContribution
+    remove: Callable[[], None]
+
+
+class Activation:
+    """Keeps one agent's registry in line with its conditions.
+
+    `evaluate` may be called at any time: tools that no longer pass are withdrawn (calls that run
+    with them finish), those that pass now are imported, made and registered.
+    """
+
+    def __init__(
+        self,
+        plugins: PluginHost,
+        scope: Scope,
+        registry: ToolRegistry,
+        conditions: Callable[[], Conditions],
+    ) -> None:
+        self._plugins = plugins
+        self._scope = scope
+        self._registry = registry
+        self._conditions = conditions
+        self._active: dict[str, _Active] = {}
+        self._broken: dict[int, tuple[ToolContribution, str]] = {}
+        self.decisions: list[Decision] = []
+
+    def evaluate(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Filter everything anew; returns the names added and removed."""
+        on = self._conditions()
+        before = set(self._active)
+        self.decisions = self._unknown_tools(on)
+        passing: list[tuple[PluginRecord, ToolContribution]] = []
+        owners: dict[str, PluginRecord] = {}
+        for record, contribution in self._plugins.contributions():
+            refusal = self._refusal(record, contribution, owners, on)
+            if refusal is None:
+                passing.append((record, contribution))
+            else:
+                self._decide(record, contribution, refusal)
+        passing = self._without_overridden(passing)
+        wanted = {id(contribution) for _, contribution in passing}
+        for name, active in list(self._active.items()):
+            if id(active.contribution) not in wanted:
+                active.remove()
+                del self._active[name]
+        for record, contribution in passing:
+            self._decide(record, contribution, self._activate(record, contribution))
+        after = set(self._active)
+        return tuple(sorted(after - before)), tuple(sorted(before - after))
+
+    def withdraw(self, name: str, reason: str) -> None:
+        """Take out a tool that turned out to be broken, and say so in its decision."""
+        active = self._active.pop(name, None)
+        if active is None:
+            return
+        active.remove()
+        self._broken[id(active.contribution)] = (active.contribution, reason)
+        self.evaluate()
+
+    def decision(self, name: str) -> Decision:
+        """What became of the tool with a name; an unknown one gets near names as a remedy."""
+        found = [d for d in self.decisions if d.name == name]
+        if found:
+            return next((d for d in found if d.active), found[0])
+        near = suggest(name, [d.name for d in self.decisions])
+        remedy = f"did you mean {near[0]!r}?" if near else "install the plugin that offers it"
+        return Decision(name, "", False, "unknown", "no plugin contributes it", remedy)
+
+    def _refusal(
+        self,
+        record: PluginRecord,
+        contribution: ToolContribution,
+        owners: dict[str, PluginRecord],
+        on: Conditions,
+    ) -> Refusal | None:
+        name = contribution.name
+        blocked = on.blocked & {record.name, record.distribution}
+        if blocked:
+            return _blocked(min(blocked))
+        owner = owners.setdefault(name, record)
+        if owner is not record and contribution.overrides != name:
+            return Refusal(
+                "name",
+                f"the plugin {owner.name!r} of {owner.distribution!r} already offers {name!r}",
+                f"block one of them, or contribute with overrides={name!r}",
+            )
+        state = on.features.get(contribution.feature) if contribution.feature else None
+        if contribution.feature and state is None:
+            return Refusal(
+                "feature",
+                f"there is no feature {contribution.feature!r}",
+                "install or enable the plugin that contributes the feature",
+            )
+        if state is not None and not state.enabled:
+            return Refusal(
+                "feature",
+                f"the feature {contribution.feature!r} is off (by {state.decided_by})",
+                state.remedy,
+            )
+        missing = contribution.requires - on.capabilities
+        if missing:
+            return Refusal(
+                "runtime",
+                f"the runtime {on.runtime!r} lacks {', '.join(sorted(missing))}",
+                "use a runtime that offers it",
+            )
+        source = _source(record, contribution)
+        return (
+            policy_refusal(name, source, on)
+            or self._when(record, contribution, on)
+            or global_refusal(name, source, on)
+        )
+
+    def _when(
+        self, record: PluginRecord, contribution: ToolContribution, on: Conditions
+    ) -> Refusal | None:
+        if contribution.when is None:
+            return None
+        try:
+            passes = contribution.when(on.context)
+        except (Exception, SystemExit) as error:
+            problem = f"its when() failed: {describe(error)}"
+            self._plugins.report(record.name, "hook", f"{contribution.name}: {problem}")
+            return Refusal("when", problem, f"fix or update the plugin {record.name!r}")
+        if passes:
+            return None
+        doc = (contribution.when.__doc__ or "").strip()
+        return Refusal("when", doc or "its when() says no here", "see the plugin's documentation")
+
+    def _without_overridden(
+        self, passing: list[tuple[PluginRecord, ToolContribution]]
+    ) -> list[tuple[PluginRecord, ToolContribution]]:
+        winners: dict[str, tuple[PluginRecord, ToolContribution]] = {}
+        for record, contribution in passing:
+            if contribution.overrides:
+                winners.setdefault(contribution.overrides, (record, contribution))
+        left = []
+        for record, contribution in passing:
+            winner, theirs = winners.get(contribution.name, (record, contribution))
+            if theirs is contribution:
+                left.append((record, contribution))
+                continue
+            refusal = Refusal(
+                "name",
+                f"the plugin {winner.name!r} overrides it with {theirs.name!r}",
+                f"block the plugin {winner.name!r}",
+            )
+            self._decide(record, contribution, refusal)
+        return left
+
+    def _activate(self, record: PluginRecord, contribution: ToolContribution) -> Refusal | None:
+        active = self._active.get(contribution.name)
+        if active is not None and active.contribution is contribution:
+            return None
+        broken = self._broken.get(id(contribution))
+        problem = broken[1] if broken and broken[0] is contribution else None
+        if problem is None:
+            try:
+                tool = self._make(contribution)
+            except (Exception, SystemExit) as error:
+                problem = describe(error)
+        if problem is not None:
+            self._broken[id(contribution)] = (contribution, problem)
+            self._plugins.report(record.name, "hook", f"{contribution.name}: {problem}")
+            return Refusal("factory", problem, f"fix or update the plugin {record.name!r}")
+        entry = RegisteredTool(
+            name=contribution.name,
+            tool=tool,
+            source=_source(record, contribution),
+            disclosure=contribution.disclosure,
+            domain=contribution.domain,
+            plugin=record.name,
+        )
+        self._active[contribution.name] = _Active(contribution, self._registry.add(entry))
+        return None
+
+    def _make(self, contribution: ToolContribution) -> Any:
+        factory: Any = contribution.factory
+        with contextlib.redirect_stdout(sys.stderr):
+            if isinstance(factory, str):
+                module, _, attribute = factory.partition(":")
+                factory = getattr(import_module(module), attribute)
+            tool = self._scope.construct(factory) if _is_constructor(factory) else factory
+        name = getattr(tool, "name", None)
+        if name != contribution.name:
+            raise TypeError(f"the tool calls itself {name!r}, the contribution says otherwise")
+        if not callable(getattr(tool, "resolve_execution", None)):
+            raise TypeError("the tool has no resolve_execution")
+        return tool
+
+    def _unknown_tools(self, on: Conditions) -> list[Decision]:
+        """Decisions on plugins whose tools nobody knows: blocked, or broken before they told."""
+        decisions = []
+        for record in self._plugins.records.values():
+            if record.status == "blocked":
+                refusal = _blocked(record.blocked_by or record.name)
+            elif record.status == "failed":
+                reasons = [f.reason for f in self._plugins.failures if f.plugin == record.name]
+                refusal = Refusal(
+                    "plugin",
+                    f"the plugin could not be loaded: {'; '.join(reasons)}",
+                    f"update or uninstall {record.distribution!r}, or block it",
+                )
+            else:
+                continue
+            decisions.append(_decision(record.name, record, refusal))
+        return decisions
+
+    def _decide(
+        self, record: PluginRecord, contribution: ToolContribution, refusal: Refusal | None
+    ) -> None:
+        self.decisions.append(_decision(contribution.name, record, refusal))
+
+
+def _is_constructor(factory: Any) -> bool:
+    return isinstance(factory, type) or not hasattr(factory, "resolve_execution")
+
+
+def _decision(name: str, record: PluginRecord, refusal: Refusal | None) -> Decision:
+    if refusal is None:
+        return Decision(name, record.name, True)
+    return Decision(name, record.name, False, refusal.filter, refusal.reason, refusal.remedy)
+
+
+def _blocked(by: str) -> Refusal:
+    return Refusal(
+        "plugin",
+        f"the plugin is blocked ({by!r} in [plugins] blocked)",
+        f"remove {by!r} from [plugins] blocked in toolcrib.toml",
+    )
+
+
+def _source(record: PluginRecord, contribution: ToolContribution) -> Source:
+    if record.builtin or contribution.source != "builtin":
+        return contribution.source
+    return "plugin"

@@ -1,0 +1,242 @@
+"""An agent: a profile, the tools it leaves, and the pipeline that runs their calls."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from attrs import frozen
+
+from toolcrib.activation import Activation, Conditions, global_refusal, policy_refusal
+from toolcrib.config.permission import Mode
+from toolcrib.contract.contribution import Disclosure, Source
+from toolcrib.decisions import Decision
+from toolcrib.features import FeatureState, resolve_features
+from toolcrib.pipeline.texts import unknown_tool
+from toolcrib.plugins.hook_calls import HookTable
+from toolcrib.plugins.loader import describe
+from toolcrib.policy import ToolPolicy, suggest
+from toolcrib.profiles import Profile
+from toolcrib.registry import ToolRegistry
+from toolcrib.services import Scope
+
+if TYPE_CHECKING:
+    from toolcrib.contract.events import Event
+    from toolcrib.pipeline.executor import Executor
+    from toolcrib.pipeline.flight import Completion
+    from toolcrib.pipeline.scheduler import Scheduler
+    from toolcrib.session import Session
+    from toolcrib.truncation import OutputStore
+
+
+@frozen
+class ToolInfo:
+    """An active tool as it is listed: what a model needs to call it, and where it comes from."""
+
+    name: str
+    source: Source
+    disclosure: Disclosure
+    domain: str
+    plugin: str
+    description: str
+    parameters: Mapping[str, Any]
+
+
+class Agent:
+    """One agent of a session; the main agent is made with it."""
+
+    def __init__(self, session: Session, name: str, profile: Profile) -> None:
+        self.session = session
+        self.name = name
+        self.profile = profile
+        self.scope = Scope("agent", session.scope)
+        self.registry = ToolRegistry()
+        self.hooks = HookTable(session.crib.plugins, without=self._silenced)
+        self.features: dict[str, FeatureState] = {}
+        self._activation = Activation(
+            session.crib.plugins, self.scope, self.registry, self._conditions
+        )
+        self._on: Conditions | None = None
+        self._refusals: dict[tuple[str, str], str | None] = {}
+
+    def refresh(self, reason: str) -> None:
+        """Evaluate which tools the agent has, after something that decides it has changed."""
+        session = self.session
+        self.features = resolve_features(
+            session.crib.features(),
+            settings=session.settings,
+            profile=self.profile,
+            environ=session.environment,
+        )
+        self._on = None
+        self._refusals.clear()
+        self.hooks.clear()
+        added, removed = self._activation.evaluate()
+        if (added or removed) and self.observed:
+            from toolcrib.contract.events import ToolListUpdated
+
+            self.emit(ToolListUpdated(agent=self.name, reason=reason, added=added, removed=removed))
+
+    def tools(self) -> list[ToolInfo]:
+        """The active tools in name order, their descriptions rendered now."""
+        listed = []
+        for entry in self.registry:
+            try:
+                description, parameters = entry.tool.description, entry.tool.parameters
+            except (Exception, SystemExit) as error:
+                problem = f"its description or schema cannot be made: {describe(error)}"
+                self._activation.withdraw(entry.name, problem)
+                continue
+            listed.append(
+                ToolInfo(
+                    entry.name,
+                    entry.source,
+                    entry.disclosure,
+                    entry.domain,
+                    entry.plugin,
+                    description,
+                    parameters,
+                )
+            )
+        return listed
+
+    def decisions(self) -> list[Decision]:
+        """What became of every contribution, by name."""
+        return sorted(self._activation.decisions, key=lambda d: (d.name, d.plugin))
+
+    def explain(self, name: str) -> Decision:
+        """Why a tool is or is not active."""
+        return self._activation.decision(name)
+
+    def execute(
+        self, calls: Iterable[Mapping[str, Any]], turn_id: str | None = None
+    ) -> AsyncIterator[Completion]:
+        """Run a batch of calls; see `Session.execute`."""
+        return self.executor.execute(calls, turn_id)
+
+    @cached_property
+    def executor(self) -> Executor:
+        # Imported here because a listing of tools needs neither asyncio nor the validators.
+        from toolcrib.pipeline.executor import Executor
+
+        return Executor(self)
+
+    @property
+    def mode(self) -> Mode:
+        return self.session.mode
+
+    @property
+    def scheduler(self) -> Scheduler:
+        return self.session.scheduler
+
+    @property
+    def outputs(self) -> OutputStore:
+        return self.session.outputs
+
+    @property
+    def timeouts(self) -> Mapping[str, float]:
+        return self.session.settings.tools.timeouts
+
+    @property
+    def generation(self) -> str:
+        return self.session.runtime.generation
+
+    @property
+    def observed(self) -> bool:
+        return self.session.has_listeners or bool(self.hooks.all("observe"))
+
+    def refusal(self, name: str, source: Source) -> str | None:
+        """Why the tool policy forbids a registered tool, in words for the model, or None."""
+        key = (name, source)
+        if key not in self._refusals:
+            on = self._conditions()
+            refusal = policy_refusal(name, source, on) or global_refusal(name, source, on)
+            self._refusals[key] = (
+                f"Tool {name!r} is disabled by the active tool policy: {refusal.reason}."
+                if refusal
+                else None
+            )
+        return self._refusals[key]
+
+    def explain_missing(self, name: str) -> str:
+        decision = self._activation.decision(name)
+        if decision.filter == "unknown":
+            return unknown_tool(name, suggest(name, self.registry.names()), None)
+        return unknown_tool(name, (), f"{decision.reason}.")
+
+    def emit(self, event: Event) -> None:
+        """Give an event to the plugins that observe and to the session's listeners."""
+        for implementation in self.hooks.all("observe"):
+            try:
+                implementation.function(*[event for _ in implementation.arguments])
+            except Exception as error:
+                self.session.crib.plugins.report(
+                    implementation.plugin, "hook", f"observe failed: {describe(error)}"
+                )
+        self.session.tell(event)
+
+    def report(self, plugin: str, stage: str, message: str) -> None:
+        """Note that a plugin's hook failed, and tell those who listen."""
+        self.session.crib.plugins.report(plugin, "hook", f"{stage} failed: {message}")
+        if self.observed:
+            from toolcrib.contract.events import PluginProblem
+
+            self.emit(PluginProblem(plugin=plugin, stage=stage, message=message))
+
+    def _silenced(self) -> frozenset[str]:
+        """The plugins whose hooks do not count here: blocked, or part of a feature that is off."""
+        off = {
+            plugin
+            for feature in self.session.crib.features()
+            for plugin in feature.plugins
+            if not self.features[feature.name].enabled
+        }
+        return self.session.blocked_plugins | off
+
+    def _conditions(self) -> Conditions:
+        if self._on is None:
+            session, profile, tools = self.session, self.profile, self.session.settings
+            self._on = Conditions(
+                blocked=session.blocked_plugins,
+                features=self.features,
+                capabilities=session.runtime.capabilities,
+                runtime=session.runtime.id,
+                workspace_policy=ToolPolicy(
+                    tools=tools.workspace_tools.enabled,
+                    disallowed_tools=tools.workspace_tools.disabled,
+                ),
+                profile=profile.name,
+                profile_policy=ToolPolicy(
+                    tools=profile.tools, disallowed_tools=profile.disallowed_tools
+                ),
+                global_policy=ToolPolicy(
+                    tools=tools.tools.enabled, disallowed_tools=tools.tools.disabled
+                ),
+                session_disabled=session.disabled_tools,
+                context=_Context(session, profile.name),
+            )
+        return self._on
+
+
+@frozen
+class _Context:
+    """The facts that `when` predicates may look at."""
+
+    _session: Session
+    profile: str
+
+    @property
+    def workspace(self) -> str:
+        return self._session.workspace.root
+
+    @property
+    def mode(self) -> str:
+        return self._session.mode
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        return self._session.environment
+
+    def section(self, name: str) -> Mapping[str, Any]:
+        return self._session.section(name)

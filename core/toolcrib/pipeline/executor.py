@@ -1,0 +1,333 @@
+"""Runs batches of calls: each call gets exactly one result, whatever happens."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Iterable, Mapping
+from time import perf_counter
+from typing import Any
+
+from toolcrib.contract.call import ToolCall
+from toolcrib.contract.events import ToolCallStarted
+from toolcrib.pipeline import texts
+from toolcrib.pipeline.flight import Completion, Flight, Steps, drive
+from toolcrib.pipeline.host import Host
+from toolcrib.pipeline.identity import PathIdentity
+from toolcrib.pipeline.preflight import preflight
+from toolcrib.pipeline.prepare import prepare
+from toolcrib.pipeline.run import duration_ms, finalize, queue_ms, run_body
+
+MAX_CONCURRENT = 16
+"""Bodies of one agent that run at the same time."""
+GRACE_S = 2.0
+"""Seconds that a cancelled body has to return a result of its own."""
+
+_TASK_OPTIONS: dict[str, Any] = {"eager_start": True} if sys.version_info >= (3, 12) else {}
+
+
+class Executor:
+    """The pipeline of one agent."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._batches: list[_Batch] = []
+        self._running = 0
+        self._ready: deque[tuple[_Batch, Flight]] = deque()
+
+    async def execute(
+        self, calls: Iterable[Mapping[str, Any]], turn_id: str | None = None
+    ) -> AsyncIterator[Completion]:
+        """Run a batch and yield each completion as it finishes.
+
+        A consumer that stops early lets the calls that run finish; one that is cancelled cancels
+        them.
+        """
+        flights = [_flight(call, n, turn_id, self._host) for n, call in enumerate(calls, 1)]
+        batch = _Batch(self, self._host, flights)
+        self._batches.append(batch)
+        try:
+            batch.begin()
+            while True:
+                while batch.finished:
+                    yield batch.finished.popleft()
+                if batch.open == 0:
+                    return
+                await batch.news()
+        except asyncio.CancelledError:
+            batch.cancel(by_user=False)
+            await batch.settle()
+            raise
+        finally:
+            batch.abandon_unprepared()
+            if batch.open:
+                await batch.settle()
+            self._batches.remove(batch)
+
+    def cancel(self, *, by_user: bool = False) -> None:
+        """Cancel every call that has no result yet; their iterators yield aborted results."""
+        for batch in list(self._batches):
+            batch.cancel(by_user=by_user)
+
+    async def aclose(self) -> None:
+        """Cancel everything and wait until each call has its result."""
+        self.cancel()
+        for batch in list(self._batches):
+            await batch.settle()
+
+    def start(self, batch: _Batch, flight: Flight) -> None:
+        """Start a body that no earlier call stands in the way of, within the cap."""
+        if self._running >= MAX_CONCURRENT:
+            self._ready.append((batch, flight))
+            return
+        self._running += 1
+        batch.run(flight)
+
+    def stopped(self) -> None:
+        """A body has ended: the next one that waits for the cap may start."""
+        self._running -= 1
+        while self._ready and self._running < MAX_CONCURRENT:
+            batch, flight = self._ready.popleft()
+            if not flight.completed:
+                self._running += 1
+                batch.run(flight)
+
+
+def _flight(call: object, number: int, turn_id: str | None, host: Host) -> Flight:
+    if isinstance(call, Mapping):
+        identifier, name = call.get("id"), call.get("name")
+        raw = call.get("arguments")
+    else:
+        identifier, name, raw = None, None, None
+    tool_call = ToolCall(
+        id=f"call_{number}" if identifier is None else str(identifier),
+        name=name if isinstance(name, str) else "",
+        raw_arguments=raw,
+        turn_id=turn_id,
+        agent=host.name,
+        session=host.session,
+    )
+    flight = Flight(tool_call)
+    if not isinstance(name, str):
+        flight.refuse(
+            "preflight-rejected",
+            f"a call is an object with id, name and arguments; this one has the name {name!r}",
+        )
+    return flight
+
+
+class _Batch:
+    """The calls of one batch, and who waits for their completions."""
+
+    def __init__(self, executor: Executor, host: Host, flights: list[Flight]) -> None:
+        self._executor = executor
+        self._host = host
+        self._flights = flights
+        self._next = 0
+        self._identity = PathIdentity()
+        self._preparing: asyncio.Task[None] | None = None
+        self._finishing: set[asyncio.Task[None]] = set()
+        self._waiter: asyncio.Future[None] | None = None
+        self._cancelled: bool | None = None
+        self._stopped = False
+        self.finished: deque[Completion] = deque()
+        self.open = len(flights)
+
+    def begin(self) -> None:
+        """Check all calls, then prepare them one by one."""
+        for flight in self._flights:
+            if flight.outcome is None:
+                preflight(flight, self._host)
+        self._prepare_rest()
+
+    async def news(self) -> None:
+        """Wait until a call has finished."""
+        self._waiter = asyncio.get_running_loop().create_future()
+        try:
+            await self._waiter
+        finally:
+            self._waiter = None
+
+    def cancel(self, *, by_user: bool) -> None:
+        """Cancel what has no result yet; bodies get two seconds to return their own."""
+        if self._cancelled is not None:
+            return
+        self._cancelled = by_user
+        if self._preparing is not None:
+            self._preparing.cancel()
+        for flight in self._flights:
+            if flight.completed or flight.body_ended:
+                continue
+            if flight.task is None or flight.context is None:
+                self._abort(flight)
+                continue
+            flight.context.cancelled = True
+            flight.task.cancel()
+        asyncio.get_running_loop().call_later(GRACE_S, self._abandon)
+
+    def abandon_unprepared(self) -> None:
+        """Nobody reads the results any more: what has not been prepared will not run."""
+        if self._preparing is not None:
+            self._preparing.cancel()
+        for flight in self._flights[self._next :]:
+            if not flight.completed:
+                self._abort(flight)
+
+    async def settle(self) -> None:
+        """Wait until every call has its result."""
+        while self.open:
+            await self.news()
+
+    def run(self, flight: Flight) -> None:
+        """Give a body its task."""
+        flight.task = asyncio.Task(
+            self._fly(flight), loop=asyncio.get_running_loop(), **_TASK_OPTIONS
+        )
+
+    async def _fly(self, flight: Flight) -> None:
+        try:
+            if not flight.completed:
+                await run_body(flight, self._host)
+        finally:
+            flight.body_ended = True
+            self._executor.stopped()
+        if flight.completed:
+            return
+        if flight.outcome is None:
+            flight.refuse("aborted", texts.aborted(bool(self._cancelled), started=True))
+        await self._finish(flight, finalize(flight, self._host))
+
+    def _prepare_rest(self) -> None:
+        """Prepare as far as nothing has to be awaited; a task does the rest."""
+        while self._next < len(self._flights):
+            flight = self._flights[self._next]
+            self._next += 1
+            if self._cancelled is not None:
+                self._abort(flight)
+                continue
+            if self._stopped:
+                flight.refuse("skipped", texts.SKIPPED)
+            if flight.outcome is None:
+                steps = prepare(flight, self._host)
+                try:
+                    awaitable = next(steps)
+                except StopIteration:
+                    pass
+                else:
+                    self._preparing = asyncio.get_running_loop().create_task(
+                        self._prepare_slowly(flight, steps, awaitable)
+                    )
+                    return
+            self._dispatch(flight)
+
+    async def _prepare_slowly(
+        self, flight: Flight, steps: Steps, awaitable: Awaitable[Any]
+    ) -> None:
+        try:
+            await drive(steps, awaitable)
+        except asyncio.CancelledError:
+            self._preparing = None
+            if not flight.completed:
+                self._abort(flight)
+            return
+        self._preparing = None
+        self._dispatch(flight)
+        self._prepare_rest()
+
+    def _dispatch(self, flight: Flight) -> None:
+        """Announce a call that is prepared or refused, and let it go its way."""
+        self._announce(flight)
+        if flight.outcome is not None:
+            self._stopped = self._stopped or (
+                flight.outcome in ("vetoed", "synthetic")
+                and (flight.stops_batch or bool(flight.result and flight.result.stop_turn))
+            )
+            self._finish_soon(flight)
+            return
+        self._stopped = self._stopped or flight.stops_batch
+        assert flight.call.execution is not None
+        flight.prepared_at = perf_counter()
+        flight.ticket = self._host.scheduler.submit(
+            flight.call.execution.accesses,
+            lambda: self._executor.start(self, flight),
+            self._identity,
+        )
+        if flight.ticket.waits == 0:
+            self._executor.start(self, flight)
+
+    def _announce(self, flight: Flight) -> None:
+        if flight.announced:
+            return
+        flight.announced = True
+        if not self._host.observed:
+            return
+        call = flight.call
+        execution = call.execution
+        self._host.emit(
+            ToolCallStarted(
+                agent=call.agent,
+                turn_id=call.turn_id,
+                call_id=call.id,
+                name=call.name,
+                arguments=call.arguments or call.raw_arguments,
+                description=execution.description if execution else None,
+                display=execution.display if execution else None,
+            )
+        )
+
+    def _abort(self, flight: Flight) -> None:
+        """End a call whose body never ran."""
+        flight.refuse("aborted", texts.aborted(bool(self._cancelled), started=False))
+        self._announce(flight)
+        self._finish_soon(flight)
+
+    def _abandon(self) -> None:
+        """The grace is over: bodies that still run lose their say, their late results are dropped."""
+        for flight in self._flights:
+            if not flight.completed and not flight.body_ended and flight.task is not None:
+                flight.ended_at = perf_counter()
+                flight.refuse("aborted", texts.aborted(bool(self._cancelled), started=True))
+                self._finish_soon(flight)
+
+    def _finish_soon(self, flight: Flight) -> None:
+        """Finish a call, at once when no hook has to be awaited."""
+        steps = finalize(flight, self._host)
+        try:
+            awaitable = next(steps)
+        except StopIteration:
+            self._complete(flight)
+            return
+        task = asyncio.get_running_loop().create_task(self._finish(flight, steps, awaitable))
+        self._finishing.add(task)
+        task.add_done_callback(self._finishing.discard)
+
+    async def _finish(
+        self, flight: Flight, steps: Steps, awaitable: Awaitable[Any] | None = None
+    ) -> None:
+        try:
+            await drive(steps, awaitable)
+        finally:
+            self._complete(flight)
+
+    def _complete(self, flight: Flight) -> None:
+        if flight.completed:
+            return
+        flight.completed = True
+        assert flight.outcome is not None and flight.result is not None
+        self.finished.append(
+            Completion(
+                flight.call.id,
+                flight.call.name,
+                flight.outcome,
+                flight.result,
+                duration_ms(flight),
+                queue_ms(flight),
+            )
+        )
+        self.open -= 1
+        if flight.ticket is not None:
+            self._host.scheduler.finish(flight.ticket)
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+

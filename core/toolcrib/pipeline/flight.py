@@ -1,0 +1,82 @@
+"""One call on its way through the pipeline, and the completion it ends in."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Generator
+from typing import Any
+
+from attrs import define, field, frozen
+
+from toolcrib.contract.call import OutcomeKind, ToolCall
+from toolcrib.contract.context import ToolContext
+from toolcrib.contract.result import ToolResult
+from toolcrib.pipeline.scheduler import Ticket
+from toolcrib.registry import RegisteredTool
+
+Steps = Generator[Awaitable[Any], Any, None]
+"""Work that is done at once where it can be, and yields what has to be awaited."""
+
+
+@frozen
+class Completion:
+    """The one result of a call.
+
+    `duration_ms` is the time its body ran, `queue_ms` the time it waited for earlier calls, both
+    in milliseconds; 0 for a call that never ran.
+    """
+
+    id: str
+    name: str
+    outcome: OutcomeKind
+    result: ToolResult
+    duration_ms: float = 0.0
+    queue_ms: float = 0.0
+
+
+@define(eq=False)
+class Flight:
+    """The mutable side of one call: how far it is, and how it ended."""
+
+    call: ToolCall
+    entry: RegisteredTool | None = None
+    outcome: OutcomeKind | None = None
+    result: ToolResult | None = None
+    metadata: Any = None
+    stops_batch: bool = False
+    generation: str = ""
+    context: ToolContext | None = None
+    ticket: Ticket | None = None
+    task: asyncio.Task[None] | None = field(default=None, repr=False)
+    announced: bool = False
+    body_ended: bool = False
+    completed: bool = False
+    prepared_at: float = 0.0
+    started_at: float = 0.0
+    ended_at: float = 0.0
+
+    def settle(self, outcome: OutcomeKind, result: ToolResult) -> None:
+        """Fix how the call ends; the first word counts."""
+        if self.outcome is None:
+            self.outcome = outcome
+            self.result = result
+
+    def refuse(self, outcome: OutcomeKind, message: str) -> None:
+        """End the call with an error for the model."""
+        self.settle(outcome, ToolResult(message, is_error=True))
+
+
+async def drive(steps: Steps, awaitable: Awaitable[Any] | None = None) -> None:
+    """Finish work that yields what has to be awaited; `awaitable` is what it has yielded already."""
+    try:
+        if awaitable is None:
+            awaitable = next(steps)
+        while True:
+            try:
+                answer = await awaitable
+            except BaseException as error:
+                awaitable = steps.throw(error)
+            else:
+                awaitable = steps.send(answer)
+    except StopIteration:
+        return

@@ -1,0 +1,62 @@
+"""First step: arguments parsed, tool found, policy asked, arguments valid and structured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from toolcrib.arguments import parse_arguments
+from toolcrib.pipeline.flight import Flight
+from toolcrib.pipeline.host import Host
+from toolcrib.pipeline.texts import invalid_arguments
+from toolcrib.plugins.loader import describe
+from toolcrib.registry import RegisteredTool
+from toolcrib.schema import InvalidArguments, structurer
+from toolcrib.validation import validator_for
+
+
+def preflight(flight: Flight, host: Host) -> None:
+    """Check a call as far as it can be checked without the tool; a bad one is refused."""
+    call = flight.call
+    entry = host.registry.get(call.name)
+    if entry is None:
+        flight.refuse("preflight-rejected", host.explain_missing(call.name))
+        return
+    flight.entry = entry
+    call.source = entry.source
+    refusal = host.refusal(entry.name, entry.source)
+    if refusal is not None:
+        flight.refuse("preflight-rejected", refusal)
+        return
+    parsed = parse_arguments(call.raw_arguments)
+    problem = parsed.error or _structured(flight, entry, parsed.data)
+    if problem is not None:
+        flight.refuse("preflight-rejected", invalid_arguments(call.name, problem))
+
+
+def _structured(flight: Flight, entry: RegisteredTool, data: Any) -> str | None:
+    """Fill in the call's arguments; returns what is wrong with them, if anything is."""
+    try:
+        schema = entry.tool.parameters
+        if schema is not entry.schema:
+            prepare_entry(entry, schema)
+        assert entry.check is not None
+        problem = entry.check(data)
+        if problem is not None:
+            return problem
+        flight.call.arguments = data
+        flight.call.args = data if entry.structure is None else entry.structure(data)
+    except InvalidArguments as error:
+        return str(error)
+    except (Exception, SystemExit) as error:
+        return f"the tool is broken, its arguments cannot be checked ({describe(error)})"
+    return None
+
+
+def prepare_entry(entry: RegisteredTool, schema: Mapping[str, Any]) -> None:
+    """Compile the schema of a tool and find out how its arguments are structured."""
+    described = getattr(entry.tool, "Input", None)
+    attrs_class = isinstance(described, type) and hasattr(described, "__attrs_attrs__")
+    entry.check = validator_for(schema).check
+    entry.structure = structurer(described) if attrs_class else None
+    entry.schema = schema

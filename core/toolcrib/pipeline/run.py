@@ -1,0 +1,172 @@
+"""Third and fourth step: the body run, its result finished for the model."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from time import perf_counter
+from typing import Any
+
+import attrs
+
+from toolcrib.contract.call import Outcome
+from toolcrib.contract.context import ToolContext, Update
+from toolcrib.contract.events import ToolProgress, ToolResultReady
+from toolcrib.contract.output import MAX_CHARS, OutputSink
+from toolcrib.contract.result import MediaPart, TextPart, ToolResult
+from toolcrib.pipeline import texts
+from toolcrib.pipeline.flight import Flight, Steps
+from toolcrib.pipeline.host import Host
+from toolcrib.pipeline.prepare import ask
+from toolcrib.plugins.loader import describe
+from toolcrib.truncation import fit_budget
+
+
+async def run_body(flight: Flight, host: Host) -> None:
+    """Run the body of a prepared call; every way it can end becomes its result."""
+    call = flight.call
+    execution = call.execution
+    assert execution is not None
+    if flight.generation != host.generation:
+        flight.refuse("aborted", texts.RUNTIME_CHANGED)
+        return
+    context = flight.context = _context(flight, host)
+    limit_s = host.timeouts.get(call.name) if host.timeouts else None
+    flight.started_at = perf_counter()
+    try:
+        if limit_s is None:
+            result = await execution.execute(context)
+        else:
+            async with asyncio.timeout(limit_s):
+                result = await execution.execute(context)
+    except asyncio.CancelledError:
+        if not context.cancelled:
+            result = ToolResult.error(f"{call.name} failed: work that it waited for was cancelled.")
+        else:
+            return
+    except TimeoutError as error:
+        if limit_s is None or perf_counter() - flight.started_at < limit_s:
+            result = ToolResult.error(f"{call.name} failed: {describe(error)}")
+        else:
+            result = ToolResult.error(f"{call.name} timed out after {limit_s:g} s.")
+    except (Exception, SystemExit) as error:
+        result = ToolResult.error(f"{call.name} failed: {describe(error)}")
+    finally:
+        flight.ended_at = perf_counter()
+    flight.settle("executed", result)
+
+
+def _context(flight: Flight, host: Host) -> ToolContext:
+    call = flight.call
+    store = host.outputs
+
+    def send(update: Update) -> None:
+        host.emit(
+            ToolProgress(agent=host.name, turn_id=call.turn_id, call_id=call.id, update=update)
+        )
+
+    def open_output() -> OutputSink:
+        return OutputSink() if store is None else store.sink(call.name, call.id)
+
+    return ToolContext(
+        call.turn_id,
+        call.id,
+        call.name,
+        flight.metadata,
+        send=send if host.observed else None,
+        open_output=open_output,
+    )
+
+
+def finalize(flight: Flight, host: Host) -> Steps:
+    """Let the hooks see the outcome, put the result into shape, fit it into the budget."""
+    call = flight.call
+    result = checked(flight.result, call.name)
+    implementations = host.hooks.for_tool("did_execute", call.name)
+    if implementations:
+        assert flight.outcome is not None
+        outcome = Outcome(flight.outcome, result)
+        for implementation in implementations:
+            before = outcome.result
+            try:
+                yield from ask(implementation, call=call, outcome=outcome)
+                if not isinstance(outcome.result, ToolResult):
+                    raise TypeError(f"it set the result to {outcome.result!r}")
+            except (Exception, SystemExit) as error:
+                host.report(implementation.plugin, "did_execute", describe(error))
+                outcome.result = _with_warning(before, implementation.plugin, describe(error))
+        result = checked(outcome.result, call.name)
+    result = normalised(result)
+    if result.spilled is not None or len(result.output) > MAX_CHARS or type(result.output) is tuple:
+        result = fit_budget(
+            result, tool_name=call.name, call_id=call.id, store=host.outputs
+        )
+    flight.result = result
+    if host.observed:
+        _announce_result(flight, host, result)
+
+
+def _with_warning(result: ToolResult, plugin: str, problem: str) -> ToolResult:
+    warning = f"The plugin {plugin!r} failed after this call ({problem}); the output is unchanged."
+    return attrs.evolve(result, note=f"{result.note}\n{warning}" if result.note else warning)
+
+
+def _announce_result(flight: Flight, host: Host, result: ToolResult) -> None:
+    assert flight.outcome is not None
+    host.emit(
+        ToolResultReady(
+            agent=host.name,
+            turn_id=flight.call.turn_id,
+            call_id=flight.call.id,
+            name=flight.call.name,
+            outcome=flight.outcome,
+            output=result.output,
+            is_error=result.is_error,
+            duration_ms=duration_ms(flight),
+            queue_ms=queue_ms(flight),
+        )
+    )
+
+
+def checked(result: Any, name: str) -> ToolResult:
+    """The result, or an error that names the tool when it is none."""
+    if isinstance(result, ToolResult):
+        output = result.output
+        if isinstance(output, str):
+            return result
+        if isinstance(output, list | tuple) and all(
+            isinstance(part, TextPart | MediaPart) for part in output
+        ):
+            return result
+        return ToolResult.error(
+            f"{name} gave output of type {type(output).__name__}; text or content parts are needed."
+        )
+    if inspect.iscoroutine(result):
+        result.close()
+    return ToolResult.error(
+        f"{name} returned {type(result).__name__} instead of a ToolResult; its work may be done."
+    )
+
+
+def normalised(result: ToolResult) -> ToolResult:
+    """The same result without the odd shapes: no empty text, no list of text alone."""
+    output = result.output
+    if isinstance(output, str):
+        if (output or result.spilled is not None) and result.note != "":
+            return result
+        return attrs.evolve(result, output=output or texts.NO_OUTPUT, note=result.note or None)
+    parts = tuple(output)
+    if not any(isinstance(part, MediaPart) for part in parts):
+        text = "".join(part.text for part in parts if isinstance(part, TextPart))
+        return attrs.evolve(result, output=text or texts.NO_OUTPUT, note=result.note or None)
+    if not any(isinstance(part, TextPart) and part.text for part in parts):
+        parts = (TextPart(texts.MEDIA_ONLY), *(p for p in parts if isinstance(p, MediaPart)))
+    return attrs.evolve(result, output=parts, note=result.note or None)
+
+
+def duration_ms(flight: Flight) -> float:
+    return (flight.ended_at - flight.started_at) * 1000 if flight.ended_at else 0.0
+
+
+def queue_ms(flight: Flight) -> float:
+    return (flight.started_at - flight.prepared_at) * 1000 if flight.started_at else 0.0

@@ -1,0 +1,34 @@
+"""What the pipeline itself tells the model."""
+
+from __future__ import annotations
+
+SKIPPED = "Tool skipped because a previous tool call stopped the turn."
+ABORTED = "The call was aborted before it finished; what it had already done stays done."
+NOT_STARTED = "The call was aborted before it started; nothing was done."
+INTERRUPTED = (
+    "The user interrupted this call on purpose. It is neither a failure nor a time-out: do not "
+    "repeat it on your own, wait for what the user says next."
+)
+NO_OUTPUT = "The tool gave no output."
+MEDIA_ONLY = "The tool returned content that is not text; it follows."
+RUNTIME_CHANGED = (
+    "The runtime changed between resolving this call and running it, so it was not run. "
+    "Call the tool again."
+)
+
+
+def invalid_arguments(name: str, problem: str) -> str:
+    return f'Invalid args for tool "{name}": {problem}'
+
+
+def unknown_tool(name: str, near: tuple[str, ...], reason: str | None) -> str:
+    if reason:
+        return f"Tool {name!r} is not available: {reason}"
+    hint = f" Did you mean {' or '.join(repr(n) for n in near)}?" if near else ""
+    return f"There is no tool {name!r}.{hint} Use one of the tools you were given."
+
+
+def aborted(by_user: bool, started: bool) -> str:
+    if by_user:
+        return INTERRUPTED
+    return ABORTED if started else NOT_STARTED

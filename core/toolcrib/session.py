@@ -1,0 +1,312 @@
+"""A session: one workspace, its configuration and its agents; and the process they live in."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import time
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from contextlib import asynccontextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from toolcrib.agent import Agent, ToolInfo
+from toolcrib.config.folders import state_folder
+from toolcrib.config.load import load_settings
+from toolcrib.config.permission import Mode
+from toolcrib.config.sections import build_section
+from toolcrib.config.settings import Settings
+from toolcrib.decisions import Decision
+from toolcrib.features import Feature
+from toolcrib.paths import Workspace
+from toolcrib.plugins.loader import PluginHost, describe, wanted_sources
+from toolcrib.plugins.records import OWN_DISTRIBUTION
+from toolcrib.profiles import Profile, resolve_profile
+from toolcrib.runtime import LocalRuntime, Runtime
+from toolcrib.services import Scope
+
+if TYPE_CHECKING:
+    from toolcrib.contract.events import Event
+    from toolcrib.pipeline.flight import Completion
+    from toolcrib.pipeline.scheduler import Scheduler
+    from toolcrib.truncation import OutputStore
+
+
+class Crib:
+    """The plugins and services of a process, shared by its sessions."""
+
+    def __init__(self, plugins: PluginHost) -> None:
+        self.plugins = plugins
+        self.scope = Scope("crib")
+        self._collected: dict[str, list[Any]] = {}
+        plugins.on_change(self._collected.clear)
+        offer_services(plugins, self.scope)
+
+    @staticmethod
+    def load(
+        *,
+        blocked: Iterable[str] = (),
+        autoload: bool = True,
+        environ: Mapping[str, str] | None = None,
+    ) -> Crib:
+        """Find and load the installed plugins; without `autoload` only the builtin ones."""
+        from toolcrib.plugins.entry_points import find_plugins
+
+        sources = wanted_sources(os.environ if environ is None else environ, find_plugins())
+        if not autoload:
+            sources = [s for s in sources if s.distribution == OWN_DISTRIBUTION]
+        plugins = PluginHost(blocked=blocked)
+        plugins.load(sources)
+        return Crib(plugins)
+
+    def features(self) -> list[Feature]:
+        """The features that plugins describe."""
+        return self._collect("contribute_feature", Feature)
+
+    def profiles(self) -> dict[str, Profile]:
+        """The profiles that plugins offer, by name; the first one with a name counts."""
+        found: dict[str, Profile] = {}
+        for profile in self._collect("contribute_profile", Profile):
+            found.setdefault(profile.name, profile)
+        return found
+
+    def _collect(self, hook: str, kind: type[Any]) -> list[Any]:
+        if hook not in self._collected:
+            items = []
+            for plugin, item in self.plugins.collect(hook):
+                if isinstance(item, kind):
+                    items.append(item)
+                else:
+                    self.plugins.report(plugin, "contribute", f"{hook} gave {item!r}")
+            self._collected[hook] = items
+        return self._collected[hook]
+
+
+class Session:
+    """A workspace with everything that its calls need; make one with `open_session`.
+
+    `mode` is the permission mode. Closing the session stops what it started.
+    """
+
+    def __init__(
+        self,
+        crib: Crib,
+        *,
+        workspace: Workspace,
+        settings: Settings,
+        profile: Profile,
+        mode: Mode,
+        environment: Mapping[str, str],
+        runtime: Runtime | None = None,
+    ) -> None:
+        self.crib = crib
+        self.id = f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(4)}"
+        self.workspace = workspace
+        self.settings = settings
+        self.mode: Mode = mode
+        self.environment = environment
+        self.runtime: Runtime = runtime or LocalRuntime(environment=environment)
+        self.disabled_tools: frozenset[str] = frozenset()
+        self.blocked_plugins = frozenset(settings.plugins.blocked)
+        self._listeners: list[Callable[[Event], None]] = []
+        self.scope = Scope("session", crib.scope)
+        self._offer_values()
+        offer_services(crib.plugins, self.scope)
+        self.main = Agent(self, "main", profile)
+        offer_services(crib.plugins, self.main.scope)
+        self.main.refresh("start")
+        self._ignore_plugins = crib.plugins.on_change(lambda: self.main.refresh("plugins"))
+
+    def tools(self) -> list[ToolInfo]:
+        """The active tools of the main agent, in name order."""
+        return self.main.tools()
+
+    def explain(self, name: str) -> Decision:
+        """Why a tool is or is not active, and what would change it."""
+        return self.main.explain(name)
+
+    def decisions(self) -> list[Decision]:
+        """The decision on every contribution of every plugin."""
+        return self.main.decisions()
+
+    def execute(
+        self, calls: Iterable[Mapping[str, Any]], turn_id: str | None = None
+    ) -> AsyncIterator[Completion]:
+        """Run a batch of calls and yield each completion as it finishes.
+
+        A call is a mapping with `id`, `name` and `arguments` (a mapping, or the model's JSON
+        text). Calls that conflict run in their order, others at the same time. Every call gets
+        exactly one completion; nothing a tool or plugin does is raised here.
+        """
+        return self.main.execute(calls, turn_id)
+
+    def cancel(self, *, by_user: bool = False) -> None:
+        """Cancel the calls that have no result yet; `by_user` tells the model that it was meant."""
+        self.main.executor.cancel(by_user=by_user)
+
+    def disable_tools(self, *names: str) -> None:
+        """Withdraw tools for the rest of the session."""
+        self.disabled_tools |= set(names)
+        self.main.refresh("policy")
+
+    def enable_tools(self, *names: str) -> None:
+        """Take back `disable_tools`."""
+        self.disabled_tools -= set(names)
+        self.main.refresh("policy")
+
+    def use_runtime(self, runtime: Runtime) -> None:
+        """Let tools act somewhere else; what the new place cannot do is withdrawn."""
+        self.runtime = runtime
+        self.scope.add_value(Runtime, runtime)
+        self.main.refresh("runtime")
+
+    def section(self, name: str) -> Mapping[str, Any]:
+        """The values of a table of the configuration; empty when nobody sets any."""
+        return self.settings.section(name)
+
+    def subscribe(self, listener: Callable[[Event], None]) -> Callable[[], None]:
+        """Have every event given to `listener`; returns the function that ends it."""
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
+
+    @property
+    def has_listeners(self) -> bool:
+        return bool(self._listeners)
+
+    def tell(self, event: Event) -> None:
+        """Give an event to the listeners; an exception of theirs is theirs."""
+        for listener in tuple(self._listeners):
+            listener(event)
+
+    @cached_property
+    def scheduler(self) -> Scheduler:
+        from toolcrib.pipeline.scheduler import Scheduler
+
+        return Scheduler()
+
+    @cached_property
+    def outputs(self) -> OutputStore:
+        from toolcrib.truncation import OutputStore
+
+        folder = state_folder(self.environment) / "sessions" / self.id / "tool-results"
+        return OutputStore(folder, self.settings.output.quota_bytes)
+
+    async def aclose(self) -> None:
+        """Cancel what runs and close the services, the last made first."""
+        self._ignore_plugins()
+        if "executor" in self.main.__dict__:
+            await self.main.executor.aclose()
+        for scope in (self.main.scope, self.scope):
+            await scope.aclose()
+
+    def _offer_values(self) -> None:
+        scope = self.scope
+        scope.add_value(Session, self)
+        scope.add_value(Workspace, self.workspace)
+        scope.add_value(Settings, self.settings)
+        scope.add_value(Runtime, self.runtime)
+        scope.use_settings(lambda cls: build_section(cls, self.settings))
+
+
+def offer_services(plugins: PluginHost, scope: Scope) -> None:
+    """Let every plugin register its services in a new scope."""
+    for record in list(plugins.records.values()):
+        if record.status == "loaded" and "contribute_service" in record.hooks:
+            try:
+                record.plugin.contribute_service(scope)
+            except (Exception, SystemExit) as error:
+                message = f"contribute_service failed: {describe(error)}"
+                plugins.report(record.name, "contribute", message)
+
+
+def make_session(
+    workspace: str | os.PathLike[str] = ".",
+    *,
+    profile: str | None = None,
+    mode: Mode | None = None,
+    plugins: Iterable[object] = (),
+    autoload: bool = True,
+    additional_dirs: Iterable[str] = (),
+    runtime: Runtime | None = None,
+    environ: Mapping[str, str] | None = None,
+    overrides: Mapping[str, Any] | None = None,
+    crib: Crib | None = None,
+) -> Session:
+    """Assemble a session without entering it; whoever calls this also awaits `aclose`."""
+    environ = os.environ if environ is None else environ
+    root = Path(workspace).absolute()
+    if not root.is_dir():
+        raise NotADirectoryError(f"the workspace {str(root)!r} is not a folder")
+    settings = load_settings(workspace=root, environ=environ, overrides=overrides)
+    if crib is None:
+        crib = Crib.load(blocked=settings.plugins.blocked, autoload=autoload, environ=environ)
+    for plugin in plugins:
+        crib.plugins.register(plugin)
+    profiles = {**crib.profiles(), **settings.profiles}
+    chosen = resolve_profile(profile or settings.default_profile, profiles)
+    folders = dict.fromkeys((*settings.workspace.additional_dirs, *additional_dirs))
+    return Session(
+        crib,
+        workspace=Workspace(
+            root=os.path.normpath(root),
+            additional_dirs=tuple(os.path.abspath(folder) for folder in folders),
+            home_dir=environ.get("HOME") or os.path.expanduser("~"),
+        ),
+        settings=settings,
+        profile=chosen,
+        mode=mode or chosen.mode or settings.permission.default_mode,
+        environment=environ,
+        runtime=runtime,
+    )
+
+
+@asynccontextmanager
+async def open_session(
+    workspace: str | os.PathLike[str] = ".",
+    *,
+    profile: str | None = None,
+    mode: Mode | None = None,
+    plugins: Iterable[object] = (),
+    autoload: bool = True,
+    additional_dirs: Iterable[str] = (),
+    runtime: Runtime | None = None,
+    environ: Mapping[str, str] | None = None,
+    overrides: Mapping[str, Any] | None = None,
+    crib: Crib | None = None,
+) -> AsyncIterator[Session]:
+    """Open a session for a workspace, and close it at the end of the block.
+
+    Args:
+        workspace: the folder that relative paths belong to.
+        profile: a named set of tools, features and rules; the configuration names the default.
+        mode: of permissions: `manual` asks, `yolo` asks only where a rule or a guard says so,
+            `auto` never asks. Without it the profile's or the configured one.
+        plugins: modules or objects with hooks, registered beside the installed plugins.
+        autoload: whether to load the plugins of other distributions than toolcrib.
+        additional_dirs: more folders that count as part of the workspace.
+        runtime: where tools act; this machine by default.
+        environ: the environment variables, instead of those of the process.
+        overrides: configuration that wins over all files, in their shape.
+        crib: the plugins of an earlier session, to load them only once.
+
+    Raises:
+        ConfigError: the configuration cannot be used; names file, line and key.
+        NotADirectoryError: the workspace is not a folder.
+    """
+    session = make_session(
+        workspace,
+        profile=profile,
+        mode=mode,
+        plugins=plugins,
+        autoload=autoload,
+        additional_dirs=additional_dirs,
+        runtime=runtime,
+        environ=environ,
+        overrides=overrides,
+        crib=crib,
+    )
+    try:
+        yield session
+    finally:
+        await session.aclose()
