@@ -41,11 +41,11 @@ def materialise(text: str, style: EolStyle) -> str:
     return text.replace("\r\n", "\n").replace("\n", "\r\n") if style == "crlf" else text
 
 
-def displayed(text: str, style: EolStyle) -> str:
-    """Part of a text as Read shows it: in a mixed file each carriage return becomes visible."""
-    if style == "lf":
-        return text
-    return text.replace("\r\n", "\n") if style == "crlf" else text.replace("\r", "\\r")
+def displayed_line(line: str, style: EolStyle) -> str:
+    """A line, without its line feed, as Read shows it: carriage returns that remain are visible."""
+    if style == "crlf":
+        line = line.removesuffix("\r")
+    return line.replace("\r", "\\r") if "\r" in line else line
 
 
 def without_surrogates(text: str) -> str:

@@ -1,0 +1,1 @@
+"""Read: numbered lines of a text file within a budget of characters."""
