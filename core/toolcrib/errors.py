@@ -60,6 +60,14 @@ class Notice:
     key: str = ""
     text: str
 
+    @classmethod
+    def at(cls, place: str, *, key: str, text: str) -> Notice:
+        """A notice about a place written as `file:line`, or about any other source."""
+        file, _, line = place.rpartition(":")
+        if file and line.isdecimal():
+            return cls(file=file, line=int(line), key=key, text=text)
+        return cls(file=place, key=key, text=text)
+
     def __str__(self) -> str:
         place = ":".join(str(part) for part in (self.file, self.line, self.column) if part)
         return ": ".join(part for part in (place, self.key, self.text) if part)

@@ -71,14 +71,12 @@ def feature_notices(
     known = {feature.name for feature in features}
     for name in settings.features:
         if name not in known:
-            path = ("features", name)
             text = f"there is no feature {name!r}; {suggestion(name, known)}"
-            layer = settings.layer_of(*path)
-            yield layer.notice(path, text) if layer else Notice(file="features", text=text)
+            yield Notice.at(settings.locate("features", name), key=f"features.{name}", text=text)
     for name in profile.features:
         if name not in known:
             text = f"there is no feature {name!r}; {suggestion(name, known)}"
-            yield Notice(file=profile.source, key=f"profiles.{profile.name}.features", text=text)
+            yield Notice.at(profile.source, key=f"profiles.{profile.name}.features", text=text)
 
 
 def _state(

@@ -110,14 +110,7 @@ def _missing(wanted: str, chain: list[Profile], profiles: Mapping[str, Profile])
 
 
 def _notice(profile: Profile, text: str) -> Notice:
-    file, _, line = profile.source.rpartition(":")
-    known = file and line.isdigit()
-    return Notice(
-        file=file if known else profile.source,
-        line=int(line) if known else None,
-        key=f"profiles.{profile.name}.extends",
-        text=text,
-    )
+    return Notice.at(profile.source, key=f"profiles.{profile.name}.extends", text=text)
 
 
 def _extended(parent: Profile, child: Profile) -> Profile:

@@ -24,7 +24,6 @@ from toolcrib.config.settings import (
 from toolcrib.config.sources import merge_tables
 from toolcrib.config.structuring import structure, structure_class
 from toolcrib.errors import Notice
-from toolcrib.profiles import Profile
 
 T = TypeVar("T")
 
@@ -37,10 +36,10 @@ def restrict_readings(readings: Sequence[Reading]) -> tuple[list[Reading], tuple
     left: list[Reading] = []
     for reading in readings:
         if reading.layer.scope == "project":
-            restricted = restrict(reading.layer, timeouts)
-            notices += restricted.notices
+            layer, ignored = restrict(reading.layer, timeouts)
+            notices += ignored
             rules = tuple(rule for rule in reading.rules if rule.decision != "allow")
-            reading = Reading(layer=restricted.layer, rules=rules, profiles={})
+            reading = Reading(layer=layer, rules=rules, profiles={})
         left.append(reading)
     return left, notices
 
@@ -48,12 +47,12 @@ def restrict_readings(readings: Sequence[Reading]) -> tuple[list[Reading], tuple
 def merge_readings(
     readings: Sequence[Reading], workspace: Path, environ: Mapping[str, str]
 ) -> Settings:
+    """The settings of readings that are given from the weakest to the strongest."""
     user = [reading for reading in readings if reading.layer.scope == "user"]
     project = [reading for reading in readings if reading.layer.scope == "project"]
     by_scope = [*user, *project]
     rules = tuple(rule for reading in by_scope for rule in reading.rules)
-    given = {"rules": rules}
-    profiles = reduce(lambda below, reading: {**below, **reading.profiles}, readings, _NO_PROFILES)
+    profiles = {name: profile for reading in readings for name, profile in reading.profiles.items()}
     folders = _joined(by_scope, "workspace", "additional_dirs")
     everything = _all_data(readings)
     return Settings(
@@ -63,7 +62,7 @@ def merge_readings(
             timeouts=_table(readings, "tools", ToolsSettings).timeouts,
         ),
         workspace_tools=evolve(_table(project, "tools", ToolsSettings), timeouts={}),
-        permission=_table(readings, "permission", PermissionSettings, given, RULE_KEYS),
+        permission=_table(readings, "permission", PermissionSettings, {"rules": rules}, RULE_KEYS),
         profiles=profiles,
         default_profile=str(everything.get("default_profile") or "default"),
         features=structure(everything.get("features", {}), Mapping[str, bool], (), []),
@@ -74,9 +73,6 @@ def merge_readings(
         ),
         layers=tuple(reading.layer for reading in readings),
     )
-
-
-_NO_PROFILES: dict[str, Profile] = {}
 
 
 def _all_data(readings: Sequence[Reading]) -> dict[str, Any]:

@@ -56,12 +56,18 @@ def check(layer: Layer, notices: list[Notice]) -> Reading:
     permission = read_permission(data.get("permission", {}), reader)
     profiles = _profiles(data.get("profiles", {}), reader)
     for name, value in data.items():
-        if not isinstance(value, Mapping) and name not in ("default_profile", *CORE_TABLES):
+        if not _is_tables(value) and name not in ("default_profile", *CORE_TABLES):
             hint = suggestion(name, ("default_profile", *CORE_TABLES))
             problems.append(((name,), f"unknown key outside of a table; {hint}"))
     notices += [layer.notice(path, text) for path, text in problems]
     rules = permission.rules if permission else ()
     return Reading(layer=layer, rules=rules, profiles=profiles)
+
+
+def _is_tables(value: object) -> bool:
+    """Whether the value is a table or an array of tables, which may be anybody's."""
+    items = value if isinstance(value, list) else [value]
+    return all(isinstance(item, Mapping) for item in items)
 
 
 def _profiles(tables: object, reader: RuleReader) -> dict[str, Profile]:
@@ -96,7 +102,7 @@ def doubts(readings: Sequence[Reading]) -> Iterator[Notice]:
         for rule in reading.rules:
             if rule.decision == "allow" and _is_catch_all(rule.pattern):
                 text = f"the rule {rule.pattern!r} allows calls of every tool"
-                yield Notice(file=rule.source, key="permission.allow", text=text)
+                yield Notice.at(rule.source, key="permission", text=text)
         for name, profile in reading.profiles.items():
             if name in profiles:
                 text = f"replaces the profile of {profiles[name].source}"

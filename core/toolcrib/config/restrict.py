@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from toolcrib.config.lines import KeyPath
 from toolcrib.config.sources import Layer
@@ -23,13 +23,7 @@ _STRICT_PERMISSION: Mapping[str, object] = {
 }
 
 
-@frozen
-class Restricted:
-    layer: Layer
-    notices: tuple[Notice, ...]
-
-
-def restrict(layer: Layer, timeouts: Mapping[str, float]) -> Restricted:
+def restrict(layer: Layer, timeouts: Mapping[str, float]) -> tuple[Layer, tuple[Notice, ...]]:
     """The layer of the workspace without whatever could widen, and what was left out.
 
     Args:
@@ -49,7 +43,7 @@ def restrict(layer: Layer, timeouts: Mapping[str, float]) -> Restricted:
         layer.notice(path, f"ignored, since the workspace is not trusted; {_REMEDY}")
         for path in dropped
     )
-    return Restricted(evolve(layer, data=kept), notices)
+    return evolve(layer, data=kept), notices
 
 
 def _tools(

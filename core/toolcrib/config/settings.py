@@ -94,6 +94,11 @@ class Settings:
                 merged = merge_tables(merged, table)
         return merged
 
+    def tables(self, name: str) -> tuple[Mapping[str, Any], ...]:
+        """The entries of an array of tables `[[name]]`, of all sources one after the other."""
+        arrays = (layer.data.get(name) for layer in self.layers)
+        return tuple(entry for array in arrays if isinstance(array, list) for entry in array)
+
     def sections(self) -> tuple[str, ...]:
         """The names of all tables that are set somewhere."""
         names = (
