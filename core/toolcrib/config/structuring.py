@@ -137,7 +137,7 @@ def structure(value: object, hint: Any, path: KeyPath, problems: Problems) -> An
     if hint in (Any, object):
         return value
     if origin is Literal:
-        return value if value in arguments else _misfit(describe(hint), value, path, problems)
+        return _choice(value, arguments, path, problems)
     if (origin or hint) in _LISTS:
         return _list(value, origin or hint, arguments, path, problems)
     if (origin or hint) in _TABLES:
@@ -145,6 +145,14 @@ def structure(value: object, hint: Any, path: KeyPath, problems: Problems) -> An
     if attrs.has(hint):
         return structure_class(hint, value, path, problems)
     return _scalar(value, hint, path, problems)
+
+
+def _choice(value: object, choices: tuple[Any, ...], path: KeyPath, problems: Problems) -> Any:
+    spelt = [value, value.parsed_as(Any)] if isinstance(value, RawText) else [value]
+    for choice in choices:
+        if any(choice == one and isinstance(one, type(choice)) for one in spelt):
+            return choice
+    return _misfit(describe(Literal[choices]), value, path, problems)  # type: ignore[valid-type]
 
 
 def _scalar(value: object, hint: type[Any], path: KeyPath, problems: Problems) -> Any:
@@ -155,6 +163,8 @@ def _scalar(value: object, hint: type[Any], path: KeyPath, problems: Problems) -
         return known[value] if value in known else _misfit(describe(hint), value, path, problems)
     if hint is float and type(value) is int:
         return float(value)
+    if hint is str and isinstance(value, RawText):
+        return str(value)
     fits = isinstance(value, hint) and not (isinstance(value, bool) and hint is not bool)
     return value if fits else _misfit(describe(hint), value, path, problems)
 
