@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import stat
 from functools import cached_property
 from posixpath import dirname, normpath
 
@@ -137,18 +136,12 @@ def _real_path(resolved: ResolvedPath, operation: Operation) -> str:
 def _refuse_dangling(resolved: ResolvedPath) -> None:
     """Refuse a path whose longest existing part is a link to nothing."""
     probe = resolved.path.rstrip("/")
-    while probe:
-        try:
-            mode = os.lstat(probe).st_mode
-        except OSError:
-            probe = dirname(probe).rstrip("/")
-            continue
-        if stat.S_ISLNK(mode):
-            target = os.readlink(probe)
-            raise PathSecurityError(
-                f"path {resolved.raw!r} goes through the link {probe!r} to {target!r}, which does "
-                "not exist: give the path of the file itself, or remove the link first",
-                code="PATH_INVALID",
-                path=resolved.raw,
-            )
-        return
+    while not os.path.lexists(probe):
+        probe = dirname(probe)
+    if not os.path.exists(probe):
+        raise PathSecurityError(
+            f"path {resolved.raw!r} goes through the link {probe!r} to {os.readlink(probe)!r}, "
+            "which does not exist: give the path of the file itself, or remove the link first",
+            code="PATH_INVALID",
+            path=resolved.raw,
+        )

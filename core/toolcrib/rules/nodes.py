@@ -7,6 +7,7 @@ tried twice, and the time is bounded by the lengths of pattern and subject, what
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Protocol
 
 from attrs import field, frozen
@@ -39,6 +40,9 @@ _POSIX = {
 }
 POSIX_CLASSES = frozenset(_POSIX)
 
+# Up to as many times a character is looked for one by one, which is cheaper than a translation.
+_FEW = 16
+
 
 @frozen
 class CharClass:
@@ -56,23 +60,34 @@ class CharClass:
 class Scan:
     """One subject, and where in it the characters of a pattern are."""
 
-    __slots__ = ("_where", "chars", "everywhere", "size", "subject")
-
     def __init__(self, subject: str, *, segmented: bool) -> None:
         self.subject = subject
-        self.size = len(subject)
+        self.everywhere = (1 << len(subject)) - 1
+        self._segmented = segmented
         self._where: dict[str | CharClass, int] = {}
-        self.everywhere = (1 << self.size) - 1
-        # What a wildcard may stand for: anything, or anything but the separator of segments.
-        self.chars = self.everywhere & ~self.where("/") if segmented else self.everywhere
+
+    @cached_property
+    def chars(self) -> int:
+        """The places whose next character a wildcard may stand for."""
+        return self.everywhere & ~self.where("/") if self._segmented else self.everywhere
 
     def where(self, chars: str | CharClass) -> int:
         """Give the places whose next character is one of `chars`."""
         known = self._where.get(chars)
         if known is None:
-            marks = self.subject[::-1].translate(_Marks(chars))
-            known = self._where[chars] = int(marks or "0", 2)
+            known = self._where[chars] = self._find(chars)
         return known
+
+    def _find(self, chars: str | CharClass) -> int:
+        subject = self.subject
+        if isinstance(chars, CharClass) or subject.count(chars) > _FEW:
+            return int(subject[::-1].translate(_Marks(chars)) or "0", 2)
+        places = 0
+        at = subject.find(chars)
+        while at >= 0:
+            places |= 1 << at
+            at = subject.find(chars, at + 1)
+        return places
 
     def through(self, nodes: Nodes, starts: int) -> int:
         """Give the places reached behind all of `nodes`, one after the other."""
@@ -254,7 +269,9 @@ class Except:
 
     def advance(self, scan: Scan, starts: int) -> int:
         missing = _run(starts, scan.chars)
-        reached = 0
+        # Mostly the empty run is allowed, and with it every place that was reached before.
+        reached = 0 if self._excludes_empty() else starts
+        missing &= ~reached
         # A later start can reach what an earlier one may not, but nothing before itself.
         while starts and starts & -starts <= missing:
             start = starts & -starts
@@ -263,3 +280,6 @@ class Except:
             reached |= allowed
             missing &= ~allowed
         return reached
+
+    def _excludes_empty(self) -> bool:
+        return bool(Scan("", segmented=False).through_any(self.alternatives, 1))

@@ -14,6 +14,7 @@ from toolcrib.rules.rule import escape
 
 _ESCAPED = re.compile(r"\\.", re.DOTALL)
 _META = frozenset("*?[]{}()!+@|")
+_OPEN_STARTS = tuple("*?[{(!+@")
 
 
 def match_path_rule(rule_args: str, subject: str, *, cwd: str, home_dir: str | None) -> bool:
@@ -42,8 +43,10 @@ def path_matcher(path: str, workspace: Workspace) -> Callable[[str], bool]:
 
 @lru_cache(maxsize=1024)
 def _compiled(pattern: str, cwd: str, home_dir: str | None) -> tuple[Glob, ...]:
-    """Compile a pattern as it stands, for one like `**/*.py`, and as starting at `cwd`."""
-    spellings = dict.fromkeys((pattern, _absolute_pattern(pattern, cwd, home_dir)))
+    """Compile a pattern as starting at `cwd` and, for one like `**/*.py`, as it stands."""
+    spellings = [_absolute_pattern(pattern, cwd, home_dir)]
+    if pattern.startswith(_OPEN_STARTS):
+        spellings.append(pattern)
     globs = (compile_or_none(spelling.lower(), segmented=True) for spelling in spellings)
     return tuple(glob for glob in globs if glob is not None)
 
@@ -66,6 +69,8 @@ def _absolute_pattern(pattern: str, cwd: str, home_dir: str | None) -> str:
     for segment in pattern.split("/"):
         if segment == ".." and segments and _is_plain(segments[-1]):
             segments.pop()
+        elif segment == "**" == "".join(segments[-1:]):
+            continue
         elif segment not in ("", ".") and (segment != ".." or segments):
             segments.append(segment)
     return "/" + "/".join(segments)
