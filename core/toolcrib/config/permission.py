@@ -67,13 +67,15 @@ class _RuleEntry:
     no_match: tuple[str, ...] = ()
 
 
-@frozen
 class RuleReader:
-    """Reads rules from one source."""
+    """Reads rules from one source; what is wrong with them is added to `problems`."""
 
-    scope: RuleScope
-    locate: Callable[[KeyPath], str]
-    problems: Problems
+    def __init__(
+        self, scope: RuleScope, locate: Callable[[KeyPath], str], problems: Problems
+    ) -> None:
+        self.scope: RuleScope = scope
+        self.locate = locate
+        self.problems = problems
 
     def read(self, table: Mapping[str, Any], path: KeyPath) -> tuple[PermissionRule, ...]:
         """The rules under `rules`, `deny`, `allow` and `ask` of a table, in this order."""
@@ -97,6 +99,7 @@ class RuleReader:
         return tuple(rule for rule in rules if rule is not None)
 
     def _rule(self, value: object, decision: str | None, path: KeyPath) -> PermissionRule | None:
+        """One rule; `decision` is that of the shorthand it stands under."""
         entry = {"pattern": str(value)} if isinstance(value, str) and decision else value
         parsed = structure_class(_RuleEntry, entry, path, self.problems)
         if parsed is None:

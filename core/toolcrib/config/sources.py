@@ -22,7 +22,7 @@ _SHORT_VARIABLES = {
 }
 
 
-@frozen(kw_only=True)
+@frozen(kw_only=True, slots=False)  # with slots, attrs rewrites a class that caches a property
 class Layer:
     """What one source sets.
 

@@ -41,14 +41,18 @@ class RawText(str):
         return document["value"] if len(document) == 1 else str(self)
 
 
-@attrs.frozen(kw_only=True)
 class Bounds:
     """Limits of a number, in an `Annotated` hint; those of `annotated_types` work as well."""
 
-    ge: float | None = None
-    gt: float | None = None
-    le: float | None = None
-    lt: float | None = None
+    def __init__(
+        self,
+        *,
+        ge: float | None = None,
+        gt: float | None = None,
+        le: float | None = None,
+        lt: float | None = None,
+    ) -> None:
+        self.ge, self.gt, self.le, self.lt = ge, gt, le, lt
 
 
 def structure_class(
@@ -72,6 +76,8 @@ def structure_class(
         return None
     before = len(problems)
     given = given or {}
+    if not table:
+        return _construct(cls, {}, given, path, problems)  # saves resolving the hints
     hints = _hints(cls)  # type: ignore[arg-type]  # classes are hashable
     names = {field.name for field in attrs.fields(cls) if field.init} - given.keys()  # type: ignore[arg-type]
     values: dict[str, Any] = {}
@@ -152,15 +158,15 @@ def _choice(value: object, choices: tuple[Any, ...], path: KeyPath, problems: Pr
     for choice in choices:
         if any(choice == one and isinstance(one, type(choice)) for one in spelt):
             return choice
-    return _misfit(describe(Literal[choices]), value, path, problems)  # type: ignore[valid-type]
+    return _misfit(describe(Literal[choices]), value, path, problems)
 
 
 def _scalar(value: object, hint: type[Any], path: KeyPath, problems: Problems) -> Any:
     if hint is Path and isinstance(value, str):
         return Path(value)
     if isinstance(hint, type) and issubclass(hint, Enum):
-        known = {member.value: member for member in hint}
-        return known[value] if value in known else _misfit(describe(hint), value, path, problems)
+        chosen = [member for member in hint if member.value == value]
+        return chosen[0] if chosen else _misfit(describe(hint), value, path, problems)
     if hint is float and type(value) is int:
         return float(value)
     if hint is str and isinstance(value, RawText):
