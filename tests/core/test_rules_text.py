@@ -203,7 +203,8 @@ def alternatives(parts: st.SearchStrategy[tuple[str, str]]) -> st.SearchStrategy
         glob = opening + separator.join(option[0] for option in options) + closing
         return glob, f"(?:{'|'.join(option[1] for option in options)}){suffix}"
 
-    kinds = [("{", ",", "}", ""), ("(", "|", ")", ""), ("@(", "|", ")", ""), ("?(", "|", ")", "?")]
+    # A plain "(" is left out: behind a wildcard it would be a group of another kind.
+    kinds = [("{", ",", "}", ""), ("@(", "|", ")", ""), ("?(", "|", ")", "?")]
     return st.builds(group, st.lists(parts, min_size=2, max_size=3), st.sampled_from(kinds))
 
 
