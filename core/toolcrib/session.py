@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any
 from toolcrib.agent import Agent, ToolInfo
 from toolcrib.config.folders import state_folder
 from toolcrib.config.load import load_settings
-from toolcrib.config.permission import Mode
+from toolcrib.config.permission import Mode, PermissionRule
 from toolcrib.config.sections import build_section
 from toolcrib.config.settings import Settings
 from toolcrib.decisions import Decision
 from toolcrib.features import Feature
 from toolcrib.paths import Workspace
+from toolcrib.plugins.hook_calls import Implementation
 from toolcrib.plugins.loader import PluginHost, describe, wanted_sources
 from toolcrib.plugins.records import OWN_DISTRIBUTION
 from toolcrib.profiles import Profile, resolve_profile
@@ -169,6 +170,16 @@ class Session:
         """Have every event given to `listener`; returns the function that ends it."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
+
+    @property
+    def permission_rules(self) -> tuple[PermissionRule, ...]:
+        """The rules in force: those of the configuration, then those of the profile."""
+        return self.settings.permission.rules + self.main.profile.rules
+
+    @property
+    def permission_checks(self) -> tuple[Implementation, ...]:
+        """The plugins' `check_permission` implementations, first to last."""
+        return self.main.hooks.all("check_permission")
 
     @property
     def has_listeners(self) -> bool:

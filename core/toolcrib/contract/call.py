@@ -12,8 +12,10 @@ from toolcrib.contract.execution import RunnableExecution
 from toolcrib.contract.result import ToolResult
 
 if TYPE_CHECKING:
-    from toolcrib.config import Settings
+    from toolcrib.config.permission import PermissionRule
+    from toolcrib.config.settings import Settings
     from toolcrib.paths import Workspace
+    from toolcrib.plugins.hook_calls import Implementation
 
 OutcomeKind = Literal[
     "executed",
@@ -37,6 +39,10 @@ class SessionView(Protocol):
     def mode(self) -> str: ...
     @property
     def settings(self) -> Settings: ...
+    @property
+    def permission_rules(self) -> tuple[PermissionRule, ...]: ...
+    @property
+    def permission_checks(self) -> tuple[Implementation, ...]: ...
 
     def section(self, name: str) -> Mapping[str, Any]:
         """The values of a table of the configuration."""

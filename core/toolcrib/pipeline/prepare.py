@@ -18,14 +18,14 @@ from toolcrib.plugins.loader import describe
 
 def prepare(flight: Flight, host: Host) -> Steps:
     """Resolve a call and let the hooks judge it; afterwards it is settled or ready to run."""
-    yield from _resolve(flight, host)
+    yield from resolve(flight, host)
     if flight.outcome is None:
         yield from _adjudicate(flight, host)
     if flight.outcome is None:
         yield from _will_execute(flight, host)
 
 
-def _resolve(flight: Flight, host: Host) -> Steps:
+def resolve(flight: Flight, host: Host) -> Steps:
     call, entry = flight.call, flight.entry
     assert entry is not None
     flight.generation = host.generation

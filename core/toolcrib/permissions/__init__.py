@@ -1,0 +1,1 @@
+"""The permission question: may this call run, and which rule or policy says so?"""

@@ -1,0 +1,202 @@
+"""The policies that judge a call, one after the other, until one decides."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+from attrs import frozen
+
+from toolcrib.accesses import FileAccess
+from toolcrib.config.permission import PermissionRule
+from toolcrib.contract.answers import Approve, Ask, Deny, PermissionAnswer
+from toolcrib.contract.call import SessionView, ToolCall
+from toolcrib.paths import is_secret_store, is_sensitive_file
+from toolcrib.permissions.rules import matching
+from toolcrib.plugins.hook_calls import Implementation
+from toolcrib.plugins.loader import describe
+
+Verdict = Literal["allow", "ask", "deny"]
+
+
+@frozen(kw_only=True)
+class Judgement:
+    """What was decided of a call, by which policy, and what else spoke of it.
+
+    `rule` is the pattern of the rule that decided and `source` its `file:line`, or the name of
+    the plugin whose policy decided. `overridden` names the rules that matched too and lost.
+    """
+
+    decision: Verdict
+    policy: str
+    rule: str | None = None
+    source: str | None = None
+    reason: str | None = None
+    overridden: tuple[str, ...] = ()
+
+
+@frozen
+class _Case:
+    call: ToolCall
+    session: SessionView
+    rules: tuple[PermissionRule, ...]
+
+
+Policy = Callable[[_Case], Judgement | None]
+
+
+async def judge(
+    call: ToolCall,
+    session: SessionView,
+    rules: Sequence[PermissionRule],
+    implementations: Sequence[Implementation] = (),
+) -> Judgement:
+    """Decide on a call.
+
+    Deny rules come first and nothing overrides them; then the plugins' `check_permission` in
+    their order; then the modes, the other rules and the defaults. Whoever raises, denies.
+    """
+    denied = denied_by_rule(call, session, rules)
+    if denied is not None:
+        return denied
+    for implementation in implementations:
+        answer = await _asked(implementation, call)
+        if answer is not None:
+            return answer
+    return judge_alone(call, session, rules)
+
+
+def judge_alone(
+    call: ToolCall, session: SessionView, rules: Sequence[PermissionRule]
+) -> Judgement:
+    """Decide on a call when no plugin has an opinion."""
+    case = _Case(call, session, tuple(matching(call, rules)))
+    for policy in _POLICIES:
+        judgement = policy(case)
+        if judgement is not None:
+            return judgement
+    return Judgement(decision="ask", policy="fallback-ask", reason="nothing allows it beforehand")
+
+
+def denied_by_rule(
+    call: ToolCall, session: SessionView, rules: Sequence[PermissionRule]
+) -> Judgement | None:
+    """The deny rule that forbids a call, or None."""
+    return _deny_rules(_Case(call, session, tuple(matching(call, rules))))
+
+
+def _deny_rules(case: _Case) -> Judgement | None:
+    return _by_rule(case, "deny", "user-configured-deny")
+
+
+def _by_rule(case: _Case, decision: Verdict, policy: str) -> Judgement | None:
+    deciding = next((rule for rule in case.rules if rule.decision == decision), None)
+    if deciding is None:
+        return None
+    others = tuple(
+        f"{rule.decision} {rule.pattern} ({rule.source})"
+        for rule in case.rules
+        if rule is not deciding
+    )
+    return Judgement(
+        decision=decision,
+        policy=policy,
+        rule=deciding.pattern,
+        source=deciding.source,
+        reason=deciding.reason or f"the rule {deciding.pattern!r} says so",
+        overridden=others,
+    )
+
+
+async def _asked(implementation: Implementation, call: ToolCall) -> Judgement | None:
+    try:
+        answer: PermissionAnswer = implementation.function(
+            *[call for _ in implementation.arguments]
+        )
+        if inspect.isawaitable(answer):
+            answer = await answer
+    except (Exception, SystemExit) as error:
+        answer = Deny(f"the plugin failed while judging the call ({describe(error)})")
+    name = implementation.plugin
+    match answer:
+        case None:
+            return None
+        case Approve(reason):
+            return Judgement(decision="allow", policy=name, source=name, reason=reason)
+        case Ask(reason):
+            return Judgement(decision="ask", policy=name, source=name, reason=reason)
+        case Deny(reason):
+            return Judgement(decision="deny", policy=name, source=name, reason=reason)
+    return Judgement(
+        decision="deny",
+        policy=name,
+        source=name,
+        reason=f"the plugin answered {answer!r}, not Approve, Deny, Ask or None",
+    )
+
+
+def _auto_mode(case: _Case) -> Judgement | None:
+    if case.session.mode != "auto":
+        return None
+    secret = _secret(case) if case.session.settings.permission.auto_respects_ask else None
+    if secret and not any(rule.decision == "allow" for rule in case.rules):
+        return Judgement(
+            decision="deny",
+            policy="auto-mode-secret-deny",
+            reason=f"{secret} may hold secrets and nobody can be asked in mode 'auto'",
+        )
+    return Judgement(decision="allow", policy="auto-mode-approve", reason="mode 'auto'")
+
+
+def _ask_rules(case: _Case) -> Judgement | None:
+    return _by_rule(case, "ask", "user-configured-ask")
+
+
+def _allow_rules(case: _Case) -> Judgement | None:
+    return _by_rule(case, "allow", "user-configured-allow")
+
+
+def _sensitive_file(case: _Case) -> Judgement | None:
+    secret = _secret(case)
+    if secret is None:
+        return None
+    reason = f"{secret} may hold secrets"
+    return Judgement(decision="ask", policy="sensitive-file-access-ask", reason=reason)
+
+
+def _yolo_mode(case: _Case) -> Judgement | None:
+    if case.session.mode != "yolo":
+        return None
+    return Judgement(decision="allow", policy="yolo-mode-approve", reason="mode 'yolo'")
+
+
+def _reads_only(case: _Case) -> Judgement | None:
+    """A builtin tool that declares what it touches, and writes none of it."""
+    accesses = case.call.execution.accesses if case.call.execution else None
+    if case.call.source != "builtin" or accesses is None or accesses.everything:
+        return None
+    if accesses.written_paths():
+        return None
+    return Judgement(decision="allow", policy="default-tool-approve", reason="it only reads")
+
+
+_POLICIES: tuple[Policy, ...] = (
+    _deny_rules,
+    _auto_mode,
+    _ask_rules,
+    _allow_rules,
+    _sensitive_file,
+    _yolo_mode,
+    _reads_only,
+)
+
+
+def _secret(case: _Case) -> str | None:
+    accesses = case.call.execution.accesses if case.call.execution else None
+    for item in accesses.items if accesses else ():
+        if isinstance(item, FileAccess) and (
+            is_sensitive_file(item.path) or is_secret_store(item.path)
+        ):
+            return item.path
+    return None

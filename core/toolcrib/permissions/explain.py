@@ -1,0 +1,37 @@
+"""What would be decided of a call, without running it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from toolcrib.agent import Agent
+from toolcrib.contract.call import ToolCall
+from toolcrib.permissions.chain import Judgement, judge
+from toolcrib.pipeline.flight import Flight, drive
+from toolcrib.pipeline.preflight import preflight
+from toolcrib.pipeline.prepare import resolve
+
+
+async def explain_call(agent: Agent, call: Mapping[str, Any]) -> Judgement:
+    """The decision on a call with `name` and `arguments`; a call that cannot run is denied."""
+    session = agent.session
+    flight = Flight(
+        ToolCall(
+            id="explain",
+            name=str(call.get("name", "")),
+            raw_arguments=call.get("arguments"),
+            agent=agent.name,
+            session=session,
+        )
+    )
+    preflight(flight, agent)
+    if flight.outcome is None:
+        await drive(resolve(flight, agent))
+    if flight.outcome is not None and flight.result is not None:
+        return Judgement(
+            decision="deny", policy=flight.outcome, reason=str(flight.result.output)
+        )
+    return await judge(
+        flight.call, session, session.permission_rules, session.permission_checks
+    )
