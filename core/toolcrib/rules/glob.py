@@ -1,15 +1,14 @@
-"""Glob patterns, parsed once and matched in time bounded by the lengths of pattern and subject."""
+"""Glob patterns, compiled once and matched in time bounded by pattern and subject."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import lru_cache
 
 from attrs import frozen
 
 from toolcrib.errors import RuleError
-from toolcrib.rules.nodes import Nodes, Run, Scan, Text
-from toolcrib.rules.parser import parse_glob
 
 _PLAIN = re.compile(r"(?:[^\\*?\[\]{}()!+@|]++|\\.)*+", re.DOTALL)
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
@@ -20,25 +19,12 @@ class Glob:
     """A compiled pattern that covers whole subjects.
 
     Attributes:
+        matches: tells whether the pattern covers a subject.
         literal: the one text that matches, if the pattern has no wildcard.
-        nodes: the parts of the pattern.
-        segmented: whether wildcards stop at a slash.
-        pieces: the texts between the stars, if the pattern has no other wildcard.
     """
 
-    literal: str | None
-    nodes: Nodes = ()
-    segmented: bool = False
-    pieces: tuple[str, ...] | None = None
-
-    def matches(self, subject: str) -> bool:
-        """Tell whether the pattern covers the whole subject."""
-        if self.literal is not None:
-            return subject == self.literal
-        if self.pieces is not None:
-            return _in_order(self.pieces, subject)
-        scan = Scan(subject, segmented=self.segmented)
-        return bool(scan.through(self.nodes, 1) >> len(subject))
+    matches: Callable[[str], bool]
+    literal: str | None = None
 
 
 @lru_cache(maxsize=1024)
@@ -55,14 +41,12 @@ def compile_glob(pattern: str, *, segmented: bool) -> Glob:
         RuleError: the pattern is too intricate to be matched in bounded time.
     """
     if _PLAIN.fullmatch(pattern):
-        return Glob(_ESCAPED.sub(r"\1", pattern))
-    nodes = parse_glob(pattern, segmented=segmented)
-    match nodes:
-        case ():
-            return Glob("")
-        case (Text(text=text),):
-            return Glob(text)
-    return Glob(None, nodes, segmented, None if segmented else _pieces(nodes))
+        return _literal(_ESCAPED.sub(r"\1", pattern))
+    # Late, for a start without rules, or with plain ones, has no use for the parser.
+    from toolcrib.rules.wildcards import compile_wildcards
+
+    compiled = compile_wildcards(pattern, segmented=segmented)
+    return _literal(compiled) if isinstance(compiled, str) else Glob(compiled)
 
 
 def compile_or_none(pattern: str, *, segmented: bool) -> Glob | None:
@@ -73,28 +57,5 @@ def compile_or_none(pattern: str, *, segmented: bool) -> Glob | None:
         return None
 
 
-def _pieces(nodes: Nodes) -> tuple[str, ...] | None:
-    pieces = [""]
-    for node in nodes:
-        match node:
-            case Text(text=text):
-                pieces[-1] += text
-            case Run():
-                pieces.append("")
-            case _:
-                return None
-    return tuple(pieces)
-
-
-def _in_order(pieces: tuple[str, ...], subject: str) -> bool:
-    """Tell whether the pieces follow each other, the first and the last at the ends."""
-    first, *middle, last = pieces
-    at, end = len(first), len(subject) - len(last)
-    if at > end or not subject.startswith(first) or not subject.endswith(last):
-        return False
-    for piece in middle:
-        found = subject.find(piece, at, end)
-        if found < 0:
-            return False
-        at = found + len(piece)
-    return True
+def _literal(text: str) -> Glob:
+    return Glob(text.__eq__, text)
