@@ -127,8 +127,8 @@ def _explain_schema_error(error: Exception, schema: Any, draft: Draft) -> str:
 
 def _nearest_schema_error(schema: Any, draft: Draft) -> str | None:
     """The most telling violation of the draft's own schema; jsonschema ranks them well."""
-    from jsonschema import validators
-    from jsonschema.exceptions import SchemaError
+    from jsonschema import validators  # type: ignore[import-untyped]  # has no stubs of its own
+    from jsonschema.exceptions import SchemaError  # type: ignore[import-untyped]
 
     classes = {
         "4": validators.Draft4Validator,
