@@ -65,7 +65,7 @@ def describe_ending(ending: Ending, output: str, *, silent: bool) -> str:
     if ending.how == "timed out":
         return _timed_out(ending)
     if ending.how == "interrupted":
-        return f"Command was interrupted after {ending.seconds:.1f} s and killed."
+        return f"Command was interrupted after {_duration(ending.seconds)} and killed."
     if ending.succeeded:
         return "Command succeeded without output." if silent else ""
     hint = (
@@ -80,7 +80,7 @@ def describe_ending(ending: Ending, output: str, *, silent: bool) -> str:
 def note_on(ending: Ending, *, nul_replaced: bool) -> str:
     """What else there is to know: code and time, and what was changed or left behind."""
     code = f"exit code {ending.exit_code}" if ending.how == "exited" else ending.how
-    parts = [f"{code}, {ending.seconds:.2f} s"]
+    parts = [f"{code}, {_duration(ending.seconds)}"]
     if ending.wanted_s > ending.max_s:
         parts.append(
             f"timeout is in seconds: {ending.wanted_s} was cut to the maximum of {ending.max_s}"
@@ -126,6 +126,10 @@ def _signal_name(returncode: int | None) -> tuple[str, str] | None:
     except ValueError:
         return None
     return number.name, _CAUSES.get(number, "")
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds * 1000:.0f} ms" if seconds < 1 else f"{seconds:.1f} s"
 
 
 def _counted(count: int) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from toolcrib import (
     CommandDisplay,
     Execution,
+    PathSecurityError,
     ResolvedPath,
     RunnableExecution,
     Runtime,
@@ -50,9 +51,11 @@ class BashTool(Tool[BashInput]):
             )
         cwd = self._workspace.resolve(args.cwd or ".", "search", check_sensitive=False)
         if cwd.outside_workspace:
-            return ToolResult.error(
-                f"cwd {args.cwd!r} lies outside the workspace {self._workspace.root!r}. Run the "
-                "command in a directory of the workspace, and name other places by absolute paths."
+            raise PathSecurityError(
+                f"cwd {args.cwd!r} lies outside the workspace {self._workspace.root!r}: run the "
+                "command in a directory of the workspace, and name other places by absolute paths",
+                code="PATH_OUTSIDE_WORKSPACE",
+                path=cwd.raw,
             )
 
         async def execute(context: ToolContext) -> ToolResult:

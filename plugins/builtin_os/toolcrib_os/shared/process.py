@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 import os
 import secrets
 import subprocess
@@ -20,6 +21,9 @@ _READ_BYTES = 1 << 16
 """What a pipe holds by default."""
 _READS_PER_TURN = 8
 """So that a flood of output leaves time for everything else in the event loop."""
+
+
+_running: set[RunningProcess] = set()
 
 
 @frozen
@@ -85,6 +89,7 @@ class RunningProcess:
             self._close()
 
     def _watch(self) -> None:
+        _running.add(self)
         os.set_blocking(self._pipe, False)
         self._loop.add_reader(self._pipe, self._read)
         try:
@@ -130,6 +135,7 @@ class RunningProcess:
             self._loop.remove_reader(self._pipe)
         os.close(self._pipe)
         self._pipe = -1
+        _running.discard(self)
         self._popen.poll()
         self._stop_watching_exit()
 
@@ -168,3 +174,10 @@ def start(
     process = RunningProcess(on_output, popen, reading, ProcessTree(popen.pid, token))
     process._watch()
     return process
+
+
+@atexit.register
+def _kill_what_runs() -> None:
+    """For hosts that end in the middle of a call, without cancelling it."""
+    for process in tuple(_running):
+        process._tree.kill()

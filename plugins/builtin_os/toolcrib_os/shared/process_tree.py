@@ -17,6 +17,10 @@ TERM_SECONDS = 1.0
 """How long processes may take to react to SIGTERM before they get SIGKILL."""
 KILL_SECONDS = 1.0
 _EXITING_SECONDS = 0.01
+_ONE_ROUND_SECONDS = 0.25
+"""In so short a time, process ids do not go once round all possible numbers."""
+_ROUND = 1 << 22
+"""More than any process id."""
 _HAS_PROC = sys.platform == "linux" and os.path.exists("/proc/self/environ")
 
 
@@ -48,6 +52,7 @@ class ProcessTree:
     root: int
     token: str
     _earliest: int = field(init=False, repr=False)
+    _started_at: float = field(factory=time.monotonic, init=False, repr=False)
     _seen: dict[int, _Process] = field(factory=dict, init=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
@@ -58,9 +63,7 @@ class ProcessTree:
         """The processes that still run, with their names."""
         if not _HAS_PROC:
             return {self.root: "process group"} if _send(-self.root, 0) else {}
-        if not self._seen and _newest_pid() == self.root and not _runs(self.root):
-            return {}
-        found = self._find()
+        found = self._find(self._candidates())
         self._seen.update((process.pid, process) for process in found)
         self._reap(found)
         return {process.pid: process.name for process in found if process.state not in "ZX"}
@@ -117,8 +120,20 @@ class ProcessTree:
         group = known.group if known else pid
         return -group if group == self.root or group in self._seen else pid
 
-    def _find(self) -> list[_Process]:
-        everyone = {process.pid: process for process in _processes()}
+    def _candidates(self) -> Iterable[int]:
+        """The process ids to look at: as few as possible, for most commands leave nothing."""
+        newest = _newest_pid()
+        if newest and time.monotonic() - self._started_at < _ONE_ROUND_SECONDS:
+            if newest == self.root:
+                return (self.root,)
+            # Counted from the leader on, as the numbers start again after the highest one.
+            span = (newest - self.root) % _ROUND
+            return (pid for pid in _pids() if (pid - self.root) % _ROUND <= span)
+        return _pids()
+
+    def _find(self, candidates: Iterable[int]) -> list[_Process]:
+        looked_at = map(_process, candidates)
+        everyone = {process.pid: process for process in looked_at if process is not None}
         everyone.pop(os.getpid(), None)
         found = fresh = {pid for pid, process in everyone.items() if self._owns(process)}
         while fresh:
@@ -154,15 +169,8 @@ def _newest_pid() -> int:
         return 0
 
 
-def _runs(pid: int) -> bool:
-    process = _process(pid)
-    return process is not None and process.state not in "ZX"
-
-
-def _processes() -> Iterator[_Process]:
-    for entry in os.listdir("/proc"):
-        if entry.isdigit() and (process := _process(int(entry))) is not None:
-            yield process
+def _pids() -> Iterator[int]:
+    return (int(entry) for entry in os.listdir("/proc") if entry.isdigit())
 
 
 def _process(pid: int) -> _Process | None:

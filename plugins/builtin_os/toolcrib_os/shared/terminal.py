@@ -13,7 +13,7 @@ HELD_CHARS = 65_536
 _SEQUENCE = re.compile(
     r"\x1b(?:"
     r"\[[0-?]{0,64}[ -/]{0,4}[@-~]"  # control sequences: colours, cursor movements
-    r"|[\]PX^_][^\x07\x18\x1a\x1b\n]*(?:[\x07\x18\x1a]|(?=[\x1b\n]))"  # titles, links, pictures
+    r"|[\]PX^_][^\x07\x18\x1a\x1b\n]*(?:[\x07\x18\x1a]|(?=[\x1b\n]|\Z))"  # titles, links, pictures
     r"|[ -/]{1,4}[0-~]"
     r"|[0-OQ-WYZ\\`-~]"
     r")?"

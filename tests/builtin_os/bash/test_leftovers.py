@@ -1,0 +1,150 @@
+"""Process care: whatever a command starts and however it ends, nothing of it is left."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from toolcrib.testing import ToolHarness
+
+Living = Callable[[], list[str]]
+Until = Callable[[str], Awaitable[None]]
+
+BATTERY = {
+    "plain": "sleep {long}",
+    "pipeline": "yes | sleep {long}",
+    "double fork": "((sleep {long} &) &); sleep {long}",
+    "own session": "setsid sleep {long} & wait",
+    "own session, closed output": "setsid sleep {long} >/dev/null 2>&1 & sleep {long}",
+    "ignores TERM": "trap '' TERM; sleep {long}; sleep {long}",
+    "own session, ignores TERM": "setsid sh -c 'trap \"\" TERM; sleep {long}; sleep {long}' & wait",
+    "traps TERM and goes on": "trap 'echo caught' TERM; while :; do sleep {long}; done",
+    "stopped child": "sh -c 'kill -STOP $$; sleep {long}' & sleep {long}",
+    "stopped shell": "sleep {long} & kill -STOP $$",
+    "nohup": "nohup sleep {long} & wait",
+    "own group": "set -m; sleep {long} & sleep {long}",
+    "own environment": "env -i sleep {long}",
+    "own environment and session": "env -i setsid sleep {long} & wait",
+    "respawns": "sh -c 'while :; do sleep {long}; done' & sleep {long}",
+    "flood": "sleep {long} & yes",
+}
+"""Commands that go on for minutes, and make it hard to end them; `{long}` tells which test."""
+
+LEFT_BEHIND = {
+    "holds the pipe": "sleep {long} & echo done",
+    "in a subshell": "(sleep {long} &) ; echo done",
+    "closed output": "sleep {long} >/dev/null 2>&1 & echo done",
+    "own session": "setsid sleep {long} & sleep 0.1; echo done",
+    "own session, closed output": "setsid sleep {long} >/dev/null 2>&1 & sleep 0.1; echo done",
+    "double fork": "(setsid sh -c 'sleep {long} &' >/dev/null &); sleep 0.2; echo done",
+    "nohup": "nohup sleep {long} >/dev/null 2>&1 & echo done",
+    "ignores TERM": "sh -c 'trap \"\" TERM; sleep {long}; sleep {long}' & sleep 0.1; echo done",
+    "stopped": "sh -c 'kill -STOP $$; sleep {long}' & sleep 0.1; echo done",
+    "own environment": "env -i sleep {long} & echo done",
+}
+"""Commands that end, and leave a process that does not."""
+
+
+@pytest.mark.parametrize("command", LEFT_BEHIND.values(), ids=LEFT_BEHIND.keys())
+async def test_what_a_finished_command_leaves_is_stopped(
+    crib: ToolHarness, living: Living, mark: str, command: str
+) -> None:
+    """The result does not wait for it, the exit code is the shell's, and the note tells."""
+    before = time.monotonic()
+    done = await crib.call("Bash", command=command.replace("{long}", f"300.{mark}"))
+    assert time.monotonic() - before < 10
+    assert not done.result.is_error
+    assert str(done.result.output).endswith("done\n")
+    assert living() == []
+    assert done.result.note is not None and "stopped" in done.result.note
+
+
+async def test_children_that_are_waited_for_are_no_leftovers(crib: ToolHarness) -> None:
+    done = await crib.call("Bash", command="sleep 0.3 & wait; diff <(echo a) <(echo a); echo w")
+    assert done.result.output == "w\n"
+    assert done.result.note is not None and "background" not in done.result.note
+
+
+async def test_output_of_a_child_that_ends_a_little_later_is_kept(crib: ToolHarness) -> None:
+    done = await crib.call("Bash", command="(sleep 0.05; echo late) & echo early")
+    assert done.result.output == "early\nlate\n"
+
+
+@pytest.mark.parametrize("command", BATTERY.values(), ids=BATTERY.keys())
+async def test_cancelling_returns_the_output_and_leaves_nothing(
+    crib: ToolHarness, living: Living, until: Until, mark: str, command: str
+) -> None:
+    """Within the grace of the pipeline the tree is gone and the output so far is the result."""
+
+    command = command.replace("{long}", f"300.{mark}")
+    running = asyncio.create_task(crib.call("Bash", command=f"echo early; {command}"))
+    await until(f"sleep 300.{mark}")
+    await asyncio.sleep(0.1)
+    crib.session.cancel(by_user=True)
+    done = await running
+    assert living() == []
+    assert (done.outcome, done.result.is_error) == ("executed", True)
+    assert "early\n" in str(done.result.output)
+    assert "interrupted" in str(done.result.output)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["plain", "double fork", "own session, ignores TERM", "stopped shell", "flood"],
+)
+async def test_time_out_keeps_the_output_and_leaves_nothing(
+    crib: ToolHarness, living: Living, mark: str, name: str
+) -> None:
+    command = BATTERY[name].replace("{long}", f"300.{mark}")
+    done = await crib.call("Bash", command=f"echo early; {command}", timeout=1)
+    assert living() == []
+    assert done.result.is_error
+    assert "early\n" in str(done.result.output)
+    assert "timed out after 1 s" in str(done.result.output)
+
+
+async def test_cancelling_the_one_who_waits_leaves_nothing(
+    crib: ToolHarness, living: Living, until: Until
+) -> None:
+    """Cancelling the task of the host counts as cancelling the call."""
+    running = asyncio.create_task(crib.call("Bash", command="sleep 300"))
+    await until("sleep 300")
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert living() == []
+
+
+async def test_closing_the_session_leaves_nothing(
+    workspace: Path, mark: str, living: Living, until: Until
+) -> None:
+    async with ToolHarness(workspace, environ={"TOOLCRIB_TEST_MARK": mark}) as crib:
+        running = asyncio.create_task(crib.call("Bash", command="setsid sleep 300 & sleep 300"))
+        await until("sleep 300")
+    assert living() == []
+    running.cancel()
+    await asyncio.wait([running])
+
+
+async def test_many_calls_leave_no_descriptor_and_no_thread(
+    crib: ToolHarness, living: Living
+) -> None:
+    import threading
+
+    async def once(number: int) -> None:
+        command = ("true", "echo x; exit 1", "cat", "sleep 300 >/dev/null 2>&1 &")[number % 4]
+        await crib.call("Bash", command=command)
+
+    for number in range(8):
+        await once(number)
+    before = (len(os.listdir("/proc/self/fd")), threading.active_count(), len(asyncio.all_tasks()))
+    for number in range(200):
+        await once(number)
+    after = (len(os.listdir("/proc/self/fd")), threading.active_count(), len(asyncio.all_tasks()))
+    assert after == before
+    assert living() == []
