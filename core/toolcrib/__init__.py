@@ -82,7 +82,7 @@ _HOMES = {
 }
 _PLACES = {name: module for module, names in _HOMES.items() for name in names}
 
-__all__ = ["__version__", *sorted(_PLACES)]  # noqa: PLE0604
+__all__ = ["__version__", *sorted(_PLACES)]
 
 
 def __getattr__(name: str) -> object:

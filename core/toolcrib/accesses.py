@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from typing import Literal
 
 from attrs import frozen
@@ -136,5 +135,3 @@ def _clash(mine: Access, theirs: Access) -> bool:
         return False
     a, b = fold_path(mine.path), fold_path(theirs.path)
     return a == b or (mine.recursive and covers(a, b)) or (theirs.recursive and covers(b, a))
-
-

@@ -26,6 +26,8 @@ class Feature:
         default: whether the feature is on when nobody decides.
         surface: what turning it on adds for the model, in a few words.
         plugins: the names of the plugins that belong to it.
+        settings: tables of the configuration that it reads, each with the place of the attrs
+            class that describes it.
     """
 
     name: str
@@ -33,6 +35,7 @@ class Feature:
     default: bool = True
     surface: str = ""
     plugins: tuple[str, ...] = field(default=(), converter=tuple)
+    settings: Mapping[str, str] = field(factory=dict)
 
 
 @frozen(kw_only=True)

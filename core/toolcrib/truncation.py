@@ -180,9 +180,7 @@ def _shaped_pointer(spilled: SpilledOutput) -> str:
     return f"[Lines over {MAX_LINE_CHARS:,} characters were cut.]\n{where}{_kept(spilled)}"
 
 
-def render_preview(
-    tool_name: str, tool_call_id: str, text: str, output_path: str | None
-) -> str:
+def render_preview(tool_name: str, tool_call_id: str, text: str, output_path: str | None) -> str:
     """The pointer that stands for a text saved at `output_path`, with its head and tail."""
     spilled = SpilledOutput(
         path=output_path,

@@ -10,13 +10,15 @@ from attrs import field, frozen
 from toolcrib.contract.result import ToolResult
 
 
+def _as_error(result: ToolResult | str) -> ToolResult:
+    return ToolResult.error(result) if isinstance(result, str) else result
+
+
 @frozen
 class Veto:
-    """The call does not run; the model gets `result` instead."""
+    """The call does not run; the model gets `result` instead, a text as an error."""
 
-    result: ToolResult = field(
-        converter=lambda value: ToolResult.error(value) if isinstance(value, str) else value
-    )
+    result: ToolResult = field(converter=_as_error)
 
 
 @frozen

@@ -20,5 +20,3 @@ def read_description(package: str | None, **values: object) -> str:
     if not package:
         raise ValueError("read_description needs the package that holds description.md")
     return _template(package).substitute(values)
-
-

@@ -137,5 +137,3 @@ def tool(
         return FunctionTool(target, name=name, description=description, accesses=accesses)
 
     return make if function is None else make(function)
-
-

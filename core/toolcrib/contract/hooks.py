@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
-from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import pluggy
 
@@ -66,7 +66,7 @@ def hookimpl(
         marked.toolcrib_before = before  # type: ignore[attr-defined]
         marked.toolcrib_after = after  # type: ignore[attr-defined]
         marked.toolcrib_always = always  # type: ignore[attr-defined]
-        return cast("F", marked)
+        return marked
 
     return mark if function is None else mark(function)
 
@@ -130,7 +130,7 @@ def before_execute(call: ToolCall) -> BeforeAnswer | Awaitable[BeforeAnswer]:
 
 
 @hookspec
-def will_execute(call: ToolCall) -> None | Awaitable[None]:
+def will_execute(call: ToolCall) -> Awaitable[None] | None:
     """A call was allowed and is about to be scheduled; a coroutine is waited for.
 
     An exception is reported as an event and otherwise ignored.
@@ -138,7 +138,7 @@ def will_execute(call: ToolCall) -> None | Awaitable[None]:
 
 
 @hookspec
-def did_execute(call: ToolCall, outcome: Outcome) -> None | Awaitable[None]:
+def did_execute(call: ToolCall, outcome: Outcome) -> Awaitable[None] | None:
     """A call has ended, whatever way; `outcome.result` may be replaced.
 
     Called before the output budget. An exception leaves the result in place, with a note that

@@ -330,4 +330,3 @@ class _Batch:
             self._host.scheduler.finish(flight.ticket)
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
-

@@ -56,7 +56,6 @@ def _structured(flight: Flight, entry: RegisteredTool, data: Any) -> str | None:
 def prepare_entry(entry: RegisteredTool, schema: Mapping[str, Any]) -> None:
     """Compile the schema of a tool and find out how its arguments are structured."""
     described = getattr(entry.tool, "Input", None)
-    attrs_class = isinstance(described, type) and hasattr(described, "__attrs_attrs__")
     entry.check = validator_for(schema).check
-    entry.structure = structurer(described) if attrs_class else None
+    entry.structure = structurer(described) if isinstance(described, type) else None
     entry.schema = schema

@@ -74,8 +74,8 @@ def _adjudicate(flight: Flight, host: Host) -> Steps:
             case Allow():
                 call.allowed_by = implementation.plugin
             case _:
-                error = TypeError(f"it answered {answer!r}, not Veto, Allow, Proceed or None")
-                _hook_failed(flight, host, implementation, error)
+                problem = TypeError(f"it answered {answer!r}, not Veto, Allow, Proceed or None")
+                _hook_failed(flight, host, implementation, problem)
                 return
 
 
@@ -99,9 +99,7 @@ def _will_execute(flight: Flight, host: Host) -> Steps:
             host.report(implementation.plugin, "will_execute", describe(error))
 
 
-def ask(
-    implementation: Implementation, **values: Any
-) -> Generator[Awaitable[Any], Any, Any]:
+def ask(implementation: Implementation, **values: Any) -> Generator[Awaitable[Any], Any, Any]:
     """The answer of one implementation, awaited when it is a coroutine."""
     answer = implementation.function(*[values[name] for name in implementation.arguments])
     if inspect.isawaitable(answer):

@@ -98,9 +98,7 @@ def finalize(flight: Flight, host: Host) -> Steps:
         result = checked(outcome.result, call.name)
     result = normalised(result)
     if result.spilled is not None or len(result.output) > MAX_CHARS or type(result.output) is tuple:
-        result = fit_budget(
-            result, tool_name=call.name, call_id=call.id, store=host.outputs
-        )
+        result = fit_budget(result, tool_name=call.name, call_id=call.id, store=host.outputs)
     flight.result = result
     if host.observed:
         _announce_result(flight, host, result)

@@ -76,7 +76,7 @@ class Scheduler:
     def submit(
         self, accesses: Accesses | None, start: Callable[[], None], identity: PathIdentity
     ) -> Ticket:
-        """Take a call in. It may run at once when its `waits` is 0, else `start` is called later."""
+        """Take a call in. With `waits` 0 it may run at once, else `start` is called later."""
         self._number += 1
         ticket = Ticket(self._number, claims_of(accesses, identity), start)
         nodes = [(self._nodes.get(path), path, kind) for path, kind in ticket.claims]

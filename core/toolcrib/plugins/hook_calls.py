@@ -29,9 +29,7 @@ class HookTable:
     `without` names the plugins whose hooks do not count.
     """
 
-    def __init__(
-        self, host: PluginHost, without: Callable[[], frozenset[str]] = frozenset
-    ) -> None:
+    def __init__(self, host: PluginHost, without: Callable[[], frozenset[str]] = frozenset) -> None:
         self._host = host
         self._without = without
         self._all: dict[str, tuple[Implementation, ...]] = {}

@@ -82,7 +82,7 @@ class PluginHost:
         return [(r, c) for r in self.records.values() for c in r.contributions]
 
     def collect(self, hook: str) -> list[tuple[str, Any]]:
-        """The answers to a `contribute_*` hook, each with its plugin's name, one fault at a time."""
+        """The answers to a `contribute_*` hook, each with its plugin's name."""
         answers: list[tuple[str, Any]] = []
         for record in self.records.values():
             implementation = getattr(record.plugin, hook, None)
@@ -145,7 +145,9 @@ class PluginHost:
         known = _spec_names()
         for name in sorted(marked - known):
             hint = suggest(name, known)
-            near = f"; did you mean {hint[0]!r}?" if hint else f"; known: {', '.join(sorted(known))}"
+            near = (
+                f"; did you mean {hint[0]!r}?" if hint else f"; known: {', '.join(sorted(known))}"
+            )
             self._fail(record, "unknown-hook", f"there is no hook {name!r}{near}")
             return
         try:

@@ -1,0 +1,5 @@
+"""`python -m toolcrib`."""
+
+from toolcrib.cli.main import main
+
+main()

@@ -1,0 +1,94 @@
+"""What the commands share: options, the session they describe, and how results are printed."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar
+
+import click
+
+from toolcrib.session import Session, make_session
+
+F = TypeVar("F", bound=Callable[..., Any])
+MODES = ("manual", "auto", "yolo")
+
+
+def workspace_options(function: F) -> F:
+    """`--workspace` and `--profile`."""
+    function = click.option(
+        "--profile", metavar="P", help="The profile to use; see [profiles] in toolcrib.toml."
+    )(function)
+    return click.option(
+        "--workspace",
+        metavar="D",
+        default=".",
+        show_default=True,
+        help="The folder that relative paths belong to.",
+    )(function)
+
+
+def mode_option(function: F) -> F:
+    """`--mode`."""
+    return click.option(
+        "--mode",
+        type=click.Choice(MODES),
+        help="The permission mode; without it that of the profile or the configuration.",
+    )(function)
+
+
+def json_option(function: F) -> F:
+    """`--json`."""
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")(
+        function
+    )
+
+
+def open_for(
+    ctx: click.Context,
+    *,
+    workspace: str,
+    profile: str | None = None,
+    mode: Any = None,
+) -> Session:
+    """The session that the options describe; what the configuration ignored goes to stderr."""
+    session = make_session(
+        workspace, profile=profile, mode=mode, autoload=ctx.obj.get("autoload", True)
+    )
+    for notice in session.settings.notices:
+        tell(f"note: {notice}")
+    return session
+
+
+def tell(message: str) -> None:
+    """A remark for people, on standard error."""
+    click.echo(f"toolcrib: {message}", err=True)
+
+
+def print_json(value: object) -> None:
+    """One JSON document on standard output, safe in any encoding."""
+    import json
+
+    sys.stdout.write(json.dumps(value, ensure_ascii=True, indent=2) + "\n")
+
+
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], empty: str) -> None:
+    """Rows as a rich table on a terminal, as tab-separated lines in a pipe."""
+    rows = [tuple(row) for row in rows]
+    if not rows:
+        tell(empty)
+        return
+    if not sys.stdout.isatty():
+        for row in rows:
+            click.echo("\t".join(" ".join(cell.split()) for cell in row))
+        return
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    Console().print(table)

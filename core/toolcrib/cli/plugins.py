@@ -1,0 +1,85 @@
+"""`toolcrib plugins`: what is installed, what it offers, what went wrong with it."""
+
+from __future__ import annotations
+
+import click
+
+from toolcrib.cli.common import json_option, open_for, print_json, print_table, tell
+from toolcrib.plugins.records import PluginFailure, PluginRecord
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  toolcrib plugins
+  toolcrib --safe plugins
+  toolcrib plugins --json
+"""
+)
+@click.option("--workspace", metavar="D", default=".", help="Whose configuration counts.")
+@json_option
+@click.pass_context
+def command(ctx: click.Context, workspace: str, as_json: bool) -> None:
+    """List the plugins with their distribution, hooks, tools, failures and load time.
+
+    Exit status 1 when a plugin failed.
+    """
+    session = open_for(ctx, workspace=workspace)
+    session.tools()
+    host = session.crib.plugins
+    listed = [(record, _failures_of(record, host.failures)) for record in host.records.values()]
+    known = {failure for _, failures in listed for failure in failures}
+    strays = [failure for failure in host.failures if failure not in known]
+    if as_json:
+        print_json([_plain(r, f) for r, f in listed] + [_stray(f) for f in strays])
+    else:
+        print_table(
+            ("plugin", "distribution", "version", "status", "hooks", "tools", "load ms"),
+            [_row(record) for record, _ in listed],
+            "no plugins were found: is toolcrib installed (pip install -e .), or only on the path?",
+        )
+        for failure in host.failures:
+            tell(
+                f"{failure.plugin} ({failure.distribution}): {failure.stage} failed: "
+                f"{failure.reason}"
+            )
+    if host.failures or not listed:
+        ctx.exit(1)
+
+
+def _failures_of(record: PluginRecord, failures: list[PluginFailure]) -> list[PluginFailure]:
+    return [
+        f for f in failures if f.plugin == record.name and f.distribution == record.distribution
+    ]
+
+
+def _plain(record: PluginRecord, failures: list[PluginFailure]) -> dict[str, object]:
+    return {
+        "name": record.name,
+        "distribution": record.distribution,
+        "version": record.version,
+        "status": record.status,
+        "hooks": list(record.hooks),
+        "contributions": [c.name for c in record.contributions],
+        "failures": [{"stage": f.stage, "reason": f.reason} for f in failures],
+        "load_ms": round(record.load_ms, 3),
+        "blocked_by": record.blocked_by,
+    }
+
+
+def _stray(failure: PluginFailure) -> dict[str, object]:
+    """A plugin that never got a place of its own, such as the second of two with one name."""
+    record = PluginRecord(failure.plugin, failure.distribution, "", status="failed")
+    return _plain(record, [failure])
+
+
+def _row(record: PluginRecord) -> tuple[str, ...]:
+    return (
+        record.name,
+        record.distribution,
+        record.version,
+        record.status,
+        ", ".join(record.hooks),
+        ", ".join(c.name for c in record.contributions),
+        f"{record.load_ms:.1f}",
+    )

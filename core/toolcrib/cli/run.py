@@ -1,0 +1,67 @@
+"""`toolcrib run`: the main job, batches of calls in one session."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from toolcrib.cli.calls import read_calls
+from toolcrib.cli.common import json_option, mode_option, open_for, workspace_options
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  toolcrib run calls.json
+  echo '{"name": "Glob", "arguments": {"pattern": "*.py"}}' | toolcrib run -
+  toolcrib run calls.json --workspace ~/src/app --mode yolo --json
+
+\b
+Calls are read as
+  {"batches": [[{"id": "1", "name": "Read", "arguments": {"path": "a.txt"}}]]}
+  JSON Lines, a call or a list of calls (a batch) each
+  tool_calls of an OpenAI message, tool_use blocks of an Anthropic message
+"""
+)
+@click.argument("calls", metavar="[CALLS|-]", default="-")
+@workspace_options
+@mode_option
+@json_option
+@click.option("--events", is_flag=True, help="Print every event as a JSON line on standard error.")
+@click.pass_context
+def command(
+    ctx: click.Context,
+    calls: str,
+    workspace: str,
+    profile: str | None,
+    mode: str | None,
+    as_json: bool,
+    events: bool,
+) -> None:
+    """Run batches of calls from a file or standard input.
+
+    The calls of a batch run at the same time unless they conflict; a batch starts when the one
+    before it is done. Exit status 0 when every call got a result, failures included, 2 when the
+    input cannot be read, 130 after an interrupt.
+    """
+    batches = read_calls(*_input(calls))
+    session = open_for(ctx, workspace=workspace, profile=profile, mode=mode)
+    # Imported late: a wrong option or unreadable input should not wait for asyncio.
+    from toolcrib.cli.runner import run_batches
+
+    ctx.exit(run_batches(session, batches, as_json=as_json, events=events))
+
+
+def _input(calls: str) -> tuple[str, str]:
+    if calls == "-":
+        if sys.stdin is None or sys.stdin.isatty():
+            raise click.UsageError("give a file of calls, or pipe calls into standard input")
+        return sys.stdin.buffer.read().decode("utf-8", "surrogateescape"), "standard input"
+    try:
+        return Path(calls).read_bytes().decode("utf-8-sig", "surrogateescape"), calls
+    except OSError as error:
+        raise click.BadParameter(
+            f"{calls!r} cannot be read: {error.strerror}", param_hint="CALLS"
+        ) from None
