@@ -68,7 +68,7 @@ class OutputStore:
         self._make_room()
         path = self.folder / f"{file_stem(tool_name, call_id)}-{secrets.token_hex(8)}.txt"
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        stream = open(descriptor, "w", encoding="utf-8", errors="backslashreplace", newline="")
+        stream = os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace", newline="")
         self._saved.append(str(path))
         return OutputFile(str(path), stream)
 

@@ -1,1 +1,1 @@
-"""What tool authors and hosts share: the records a tool is made of, knowing nothing of how it runs."""
+"""What tool authors and hosts share: the records a tool is made of, not how it is run."""

@@ -1,4 +1,4 @@
-"""What a running body is given: who it runs for, whether it was cancelled, where its output goes."""
+"""What a running body is given: who it runs for, and where its news and output go."""
 
 from __future__ import annotations
 

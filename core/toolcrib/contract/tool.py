@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Mapping
-from typing import Any, ClassVar, Generic, Protocol, get_args, get_origin, runtime_checkable
+from functools import lru_cache
+from typing import Any, ClassVar, Generic, Protocol, cast, get_args, get_origin, runtime_checkable
 
 from typing_extensions import TypeVar
 
@@ -11,6 +12,15 @@ from toolcrib.contract.execution import Execution
 from toolcrib.schema import input_schema
 
 InputT = TypeVar("InputT", default=Any, contravariant=True)
+
+
+_Schema = Mapping[str, Any]
+
+
+@lru_cache(maxsize=1024)
+def _schema_of(cls: type) -> _Schema:
+    """The schema of an input class; the same object every time, so it is compiled once."""
+    return input_schema(cls)
 
 
 @runtime_checkable
@@ -53,9 +63,8 @@ class Tool(Generic[InputT]):
     @property
     def parameters(self) -> Mapping[str, Any]:
         """The JSON Schema (draft-7) of the arguments."""
-        if isinstance(self.Input, Mapping):
-            return self.Input
-        return input_schema(self.Input)
+        described = self.Input
+        return _schema_of(described) if isinstance(described, type) else cast(_Schema, described)
 
     def resolve_execution(self, args: InputT) -> Execution | Awaitable[Execution]:
         """Say what a call would do, without doing any of it.

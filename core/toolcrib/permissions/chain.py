@@ -67,9 +67,7 @@ async def judge(
     return judge_alone(call, session, rules)
 
 
-def judge_alone(
-    call: ToolCall, session: SessionView, rules: Sequence[PermissionRule]
-) -> Judgement:
+def judge_alone(call: ToolCall, session: SessionView, rules: Sequence[PermissionRule]) -> Judgement:
     """Decide on a call when no plugin has an opinion."""
     case = _Case(call, session, tuple(matching(call, rules)))
     for policy in _POLICIES:

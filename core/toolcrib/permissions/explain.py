@@ -29,9 +29,5 @@ async def explain_call(agent: Agent, call: Mapping[str, Any]) -> Judgement:
     if flight.outcome is None:
         await drive(resolve(flight, agent))
     if flight.outcome is not None and flight.result is not None:
-        return Judgement(
-            decision="deny", policy=flight.outcome, reason=str(flight.result.output)
-        )
-    return await judge(
-        flight.call, session, session.permission_rules, session.permission_checks
-    )
+        return Judgement(decision="deny", policy=flight.outcome, reason=str(flight.result.output))
+    return await judge(flight.call, session, session.permission_rules, session.permission_checks)

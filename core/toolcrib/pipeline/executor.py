@@ -283,7 +283,7 @@ class _Batch:
         self._finish_soon(flight)
 
     def _abandon(self) -> None:
-        """The grace is over: bodies that still run lose their say, their late results are dropped."""
+        """The grace is over: a body that still runs loses its say, its late result is dropped."""
         for flight in self._flights:
             if not flight.completed and not flight.body_ended and flight.task is not None:
                 flight.ended_at = perf_counter()

@@ -67,7 +67,7 @@ class Flight:
 
 
 async def drive(steps: Steps, awaitable: Awaitable[Any] | None = None) -> None:
-    """Finish work that yields what has to be awaited; `awaitable` is what it has yielded already."""
+    """Finish work that yields what has to be awaited; `awaitable` is what it yielded already."""
     try:
         if awaitable is None:
             awaitable = next(steps)

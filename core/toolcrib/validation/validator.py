@@ -51,7 +51,7 @@ class ArgumentValidator:
         # Only a rejected call pays for the wording.
         from toolcrib.validation.wording import word_errors
 
-        return word_errors(errors, self._schema)
+        return word_errors(errors, self._schema, data)
 
 
 def validate_args(schema: Any, args: Any) -> str | None:

@@ -3,121 +3,116 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import jsonschema_rs
 
-from toolcrib.validation.shown import is_secret, join_names, shorten, show
-
-Error = jsonschema_rs.ValidationError
+from toolcrib.validation.shown import join_names, shorten, show
+from toolcrib.validation.violation import Violation, joined
 
 _MAX_MESSAGES = 20
+_MAX_OPTIONS = 30
 _MAX_DESCRIPTION_CHARS = 120
 
 
-def word_errors(errors: Iterable[Error], schema: Any) -> str:
+def word_errors(errors: Iterable[jsonschema_rs.ValidationError], schema: Any, data: Any) -> str:
     """Return one text for all errors, the first 20 of them in full."""
-    messages = list(dict.fromkeys(_messages(errors, schema)))
+    messages = _messages([Violation(error, schema, data) for error in errors])
     text = "; ".join(messages[:_MAX_MESSAGES])
     more = len(messages) - _MAX_MESSAGES
     return f"{text}; and {more} more" if more > 0 else text
 
 
-def _messages(errors: Iterable[Error], schema: Any) -> Iterable[str]:
-    missing: dict[tuple[str | int, ...], list[str]] = {}
+def _messages(violations: Iterable[Violation]) -> list[str]:
+    """One message each, but one for all that is missing in the same object."""
+    missing: dict[tuple[str | int, ...], dict[str, None]] = {}
     others = []
-    for error in errors:
-        if error.kind.name == "required" and error.schema_path[-1] == "required":
-            missing.setdefault(tuple(error.instance_path), []).append(error.kind.property)  # type: ignore[attr-defined]
+    for violation in violations:
+        if violation.keyword == "required" and violation.error.schema_path[-1] == "required":
+            missing.setdefault(violation.path, {})[violation.kind.property] = None
         else:
-            others.append(_word(error, schema))
-    for path, names in missing.items():
-        noun = "property" if len(names) == 1 else "properties"
-        yield f"{_inside(path)}missing required {noun} {join_names(names)}"
-    yield from others
+            others.append(_WORDINGS.get(violation.keyword, _word_other)(violation))
+    first = [_word_missing(path, list(names)) for path, names in missing.items()]
+    return list(dict.fromkeys(first + others))
 
 
-def _word(error: Error, schema: Any) -> str:
-    wording = _WORDINGS.get(error.kind.name)
-    if wording is not None:
-        return wording(error, schema)
-    if _is_hidden(error):
-        return f"{_place(error)} does not satisfy {error.kind.name!r}"
-    return f"{_place(error)}: {shorten(error.message, 300)}"
+def _word_other(violation: Violation) -> str:
+    rule = f"{violation.keyword!r}: {show(violation.rule)}"
+    return f"{violation.place} must satisfy {rule}, got {violation.given}"
 
 
 # Objects
 
 
-def _word_dependent(error: Error, schema: Any) -> str:
-    name = error.kind.property  # type: ignore[attr-defined]
-    rules = _schema_at(schema, error.schema_path)
-    given = error.instance if isinstance(error.instance, Mapping) else {}
-    needing = [
-        other
-        for other, needed in (rules.items() if isinstance(rules, Mapping) else ())
-        if other in given and isinstance(needed, list) and name in needed
-    ]
-    why = f", which {join_names(needing)} needs" if needing else ""
-    return f"{_inside(error.instance_path)}missing property {name!r}{why}"
+def _word_missing(path: tuple[str | int, ...], names: list[str]) -> str:
+    noun = "property" if len(names) == 1 else "properties"
+    return f"{_inside(path)}missing required {noun} {join_names(names)}"
 
 
-def _word_unknown(error: Error, schema: Any) -> str:
-    unknown: list[str] = error.kind.unexpected  # type: ignore[attr-defined]
-    node = _schema_at(schema, error.schema_path[:-1])
-    properties = node.get("properties") if isinstance(node, Mapping) else None
-    expected = list(properties) if isinstance(properties, Mapping) else []
+def _word_dependent(violation: Violation) -> str:
+    name = violation.kind.property
+    rules = violation.rule if isinstance(violation.rule, dict) else {}
+    needing = [other for other, needed in rules.items() if _needs(needed, name)]
+    present = [other for other in needing if other in violation.value]
+    why = f", which {join_names(present)} needs" if present else ""
+    return f"{_inside(violation.path)}missing property {name!r}{why}"
+
+
+def _needs(needed: Any, name: str) -> bool:
+    return isinstance(needed, list) and name in needed
+
+
+def _word_unknown(violation: Violation) -> str:
+    unknown: list[str] = violation.kind.unexpected
+    expected = list(violation.node.get("properties", ()))
     noun, verb = ("property", "is") if len(unknown) == 1 else ("properties", "are")
-    text = (
-        f"{_inside(error.instance_path)}additional {noun} {join_names(unknown)} {verb} not allowed"
-    )
+    text = f"additional {noun} {join_names(unknown)} {verb} not allowed"
     guesses = [
-        f"{guess[0]!r}"
-        for name in unknown
-        if (guess := difflib.get_close_matches(name, expected, 1, cutoff=0.6))
+        guess
+        for name in unknown[:_MAX_MESSAGES]
+        for guess in difflib.get_close_matches(name, expected, 1)
     ]
     if guesses:
-        text += f"; did you mean {', '.join(dict.fromkeys(guesses))}?"
-    if expected:
-        return f"{text} (expected: {join_names(expected)})"
-    return text if properties is None else f"{text} (no properties are expected)"
+        text += f"; did you mean {join_names(dict.fromkeys(guesses))}?"
+    known = f"expected: {join_names(expected)}" if expected else "none are expected"
+    return f"{_inside(violation.path)}{text} ({known})"
 
 
-def _word_property_names(error: Error, schema: Any) -> str:
-    inner = error.kind.error  # type: ignore[attr-defined]
-    return f"{_inside(error.instance_path)}property name {inner.instance!r} is not allowed"
+def _word_property_name(violation: Violation) -> str:
+    inner = violation.kind.error
+    rule = f"{inner.kind.name!r}: {show(violation.rule)}"
+    return f"{_inside(violation.path)}the property name {show(inner.instance)} must satisfy {rule}"
 
 
 # Values
 
 
-def _word_type(error: Error, schema: Any) -> str:
-    types: list[str] = error.kind.types  # type: ignore[attr-defined]
-    return f"{_place(error)} must be {' or '.join(types)}, got {_given(error)}"
+def _word_type(violation: Violation) -> str:
+    return f"{violation.place} must be {' or '.join(violation.kind.types)}, got {violation.given}"
 
 
-def _word_enum(error: Error, schema: Any) -> str:
-    options: list[Any] = error.kind.options  # type: ignore[attr-defined]
-    listed = ", ".join(show(option) for option in options[:30])
-    more = f" (and {len(options) - 30} more)" if len(options) > 30 else ""
-    return f"{_place(error)} must be one of {listed}{more}, got {_given(error)}"
+def _word_enum(violation: Violation) -> str:
+    options: list[Any] = violation.kind.options
+    listed = ", ".join(show(option) for option in options[:_MAX_OPTIONS])
+    more = len(options) - _MAX_OPTIONS
+    if more > 0:
+        listed += f" or {more} more"
+    return f"{violation.place} must be one of {listed}, got {violation.given}"
 
 
-def _word_const(error: Error, schema: Any) -> str:
-    expected = error.kind.expected_value  # type: ignore[attr-defined]
-    return f"{_place(error)} must be {show(expected)}, got {_given(error)}"
+def _word_const(violation: Violation) -> str:
+    expected = show(violation.kind.expected_value)
+    return f"{violation.place} must be {expected}, got {violation.given}"
 
 
-def _word_range(error: Error, schema: Any) -> str:
+def _word_range(violation: Violation) -> str:
     """All bounds, and the description: it says the unit, which a wrong number often mistakes."""
-    node = _schema_at(schema, error.schema_path[:-1])
-    node = node if isinstance(node, Mapping) else {}
+    node = violation.node
     bounds = " and ".join(f"{words} {node[key]}" for key, words in _BOUNDS.items() if key in node)
-    text = f"{_place(error)} must be {bounds}, got {_given(error)}"
-    description = node.get("description")
-    if isinstance(description, str) and description:
-        return f"{text} ({_place(error)}: {shorten(description, _MAX_DESCRIPTION_CHARS)})"
+    text = f"{violation.place} must be {bounds}, got {violation.given}"
+    if description := node.get("description"):
+        text += f" ({violation.place}: {shorten(str(description), _MAX_DESCRIPTION_CHARS)})"
     return text
 
 
@@ -129,125 +124,92 @@ _BOUNDS = {
 }
 
 
-def _word_multiple(error: Error, schema: Any) -> str:
-    factor = error.kind.multiple_of  # type: ignore[attr-defined]
-    return f"{_place(error)} must be a multiple of {factor}, got {_given(error)}"
+def _word_multiple(violation: Violation) -> str:
+    factor = violation.kind.multiple_of
+    return f"{violation.place} must be a multiple of {factor}, got {violation.given}"
 
 
-def _sized(words: str, singular: str, plural: str) -> Callable[[Error, Any], str]:
-    def word(error: Error, schema: Any) -> str:
-        limit: int = error.kind.limit  # type: ignore[attr-defined]
-        noun = singular if limit == 1 else plural
-        size = len(error.instance)  # type: ignore[arg-type]
-        return f"{_place(error)} must have {words} {limit} {noun}, got {size}: {_given(error)}"
+def _sized(words: str, singular: str, plural: str) -> Callable[[Violation], str]:
+    def word(violation: Violation) -> str:
+        limit: int = violation.kind.limit
+        size = f"{words} {limit} {singular if limit == 1 else plural}"
+        actual = len(violation.value)
+        return f"{violation.place} must have {size}, got {actual}: {violation.given}"
 
     return word
 
 
-def _word_pattern(error: Error, schema: Any) -> str:
-    pattern: str = error.kind.pattern  # type: ignore[attr-defined]
-    return f"{_place(error)} must match the pattern {shorten(pattern, 200)!r}, got {_given(error)}"
+def _word_pattern(violation: Violation) -> str:
+    pattern = shorten(violation.kind.pattern, 200)
+    return f"{violation.place} must match the pattern {pattern!r}, got {violation.given}"
 
 
-def _word_format(error: Error, schema: Any) -> str:
-    name: str = error.kind.format  # type: ignore[attr-defined]
-    return f"{_place(error)} must be text of the format {name!r}, got {_given(error)}"
+def _word_format(violation: Violation) -> str:
+    name = violation.kind.format
+    return f"{violation.place} must be text of the format {name!r}, got {violation.given}"
 
 
-def _word_unique(error: Error, schema: Any) -> str:
-    return f"{_place(error)} must not have the same item twice, got {_given(error)}"
+def _word_unique(violation: Violation) -> str:
+    return f"{violation.place} must not have the same item twice, got {violation.given}"
 
 
-def _word_false(error: Error, schema: Any) -> str:
-    return f"{_place(error)} must not be given"
+def _word_never(violation: Violation) -> str:
+    return f"{violation.place} must not be given"
 
 
 # Alternatives
 
 
-def _word_alternatives(error: Error, schema: Any) -> str:
-    branches: list[list[Error]] = error.kind.context  # type: ignore[attr-defined]
+def _word_alternatives(violation: Violation) -> str:
+    branches = [
+        [Violation(error, violation.schema, violation.data) for error in branch]
+        for branch in violation.kind.context
+    ]
     fitting = [number for number, branch in enumerate(branches, 1) if not branch]
     if fitting:
-        numbers = join_names(fitting)
-        return f"{_place(error)} must fit exactly one alternative, not number {numbers}"
-    depth = len(error.instance_path)
-    mismatches = [branch[0] for branch in branches if _is_other_type(branch, depth)]
-    if len(mismatches) == len(branches):
-        types = dict.fromkeys(
-            name
-            for mismatch in mismatches
-            for name in mismatch.kind.types  # type: ignore[attr-defined]
-        )
-        return f"{_place(error)} must be {' or '.join(types)}, got {_given(error)}"
+        numbers = ", ".join(map(str, fitting))
+        return f"{violation.place} must fit exactly one alternative, but fits numbers {numbers}"
+    types = dict.fromkeys(_wanted_types(branches, violation.path))
+    if all(_is_other_type(branch, violation.path) for branch in branches):
+        return f"{violation.place} must be {' or '.join(types)}, got {violation.given}"
     number, nearest = min(
-        enumerate(branches, 1), key=lambda numbered: _distance(numbered[1], depth)
+        enumerate(branches, 1), key=lambda numbered: _distance(numbered[1], violation.path)
     )
-    problems = "; ".join(dict.fromkeys(_messages(nearest, schema)))
     return (
-        f"{_place(error)} must fit one of {len(branches)} alternatives; "
-        f"the nearest is number {number}: {problems}"
+        f"{violation.place} must fit one of {len(branches)} alternatives; "
+        f"the nearest is number {number}: {'; '.join(_messages(nearest))}"
     )
 
 
-def _is_other_type(branch: list[Error], depth: int) -> bool:
-    return any(error.kind.name == "type" and len(error.instance_path) == depth for error in branch)
+def _wanted_types(branches: Iterable[list[Violation]], path: Any) -> Iterator[str]:
+    for branch in branches:
+        for violation in branch:
+            if violation.keyword == "type" and violation.path == path:
+                yield from violation.kind.types
 
 
-def _distance(branch: list[Error], depth: int) -> tuple[bool, int, int]:
+def _is_other_type(branch: list[Violation], path: Any) -> bool:
+    return any(violation.keyword == "type" and violation.path == path for violation in branch)
+
+
+def _distance(branch: list[Violation], path: Any) -> tuple[bool, int, int]:
     """Another type is furthest; then a tag (`kind: const`) that says another alternative."""
-    tags = sum(error.kind.name in ("const", "enum") for error in branch)
-    return _is_other_type(branch, depth), tags, len(branch)
+    tags = sum(violation.keyword in ("const", "enum") for violation in branch)
+    return _is_other_type(branch, path), tags, len(branch)
 
 
-# Parts of messages
+def _inside(path: tuple[str | int, ...]) -> str:
+    return f"{joined(path)}: " if path else ""
 
 
-def _place(error: Error) -> str:
-    return _joined(error.instance_path) or "the arguments"
-
-
-def _inside(path: Iterable[str | int]) -> str:
-    joined = _joined(path)
-    return f"{joined}: " if joined else ""
-
-
-def _joined(path: Iterable[str | int]) -> str:
-    text = ""
-    for step in path:
-        if isinstance(step, int):
-            text += f"[{step}]"
-        else:
-            text += f".{step}" if text else step
-    return text
-
-
-def _given(error: Error) -> str:
-    return "a secret value" if _is_hidden(error) else show(error.instance)
-
-
-def _is_hidden(error: Error) -> bool:
-    return any(isinstance(step, str) and is_secret(step) for step in error.instance_path)
-
-
-def _schema_at(schema: Any, path: Iterable[str | int]) -> Any:
-    node = schema
-    for step in path:
-        try:
-            node = node[step]
-        except (LookupError, TypeError):
-            return None
-    return node
-
-
-_WORDINGS: dict[str, Callable[[Error, Any], str]] = {
+_WORDINGS: dict[str, Callable[[Violation], str]] = {
     "additionalProperties": _word_unknown,
     "anyOf": _word_alternatives,
     "const": _word_const,
     "enum": _word_enum,
     "exclusiveMaximum": _word_range,
     "exclusiveMinimum": _word_range,
-    "falseSchema": _word_false,
+    "falseSchema": _word_never,
     "format": _word_format,
     "maxItems": _sized("at most", "item", "items"),
     "maxLength": _sized("at most", "character", "characters"),
@@ -260,7 +222,7 @@ _WORDINGS: dict[str, Callable[[Error, Any], str]] = {
     "multipleOf": _word_multiple,
     "oneOf": _word_alternatives,
     "pattern": _word_pattern,
-    "propertyNames": _word_property_names,
+    "propertyNames": _word_property_name,
     "required": _word_dependent,
     "type": _word_type,
     "unevaluatedProperties": _word_unknown,

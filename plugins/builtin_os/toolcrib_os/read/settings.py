@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from attrs import Attribute, field, frozen
+
 from toolcrib import settings
 
 
