@@ -83,6 +83,8 @@ class RunningProcess:
         Takes up to two seconds, when a process ignores SIGTERM. When it is cancelled, everything
         gets SIGKILL at once.
         """
+        if self._pipe < 0:
+            return Remains({}, {})  # its process id may be somebody else's by now
         try:
             return Remains(*await self._tree.end())
         finally:
