@@ -54,6 +54,7 @@ class Agent:
         self.registry = ToolRegistry()
         self.hooks = HookTable(session.crib.plugins, without=self._silenced)
         self.features: dict[str, FeatureState] = {}
+        self.observed = False
         self._activation = Activation(
             session.crib.plugins, self.scope, self.registry, self._conditions
         )
@@ -72,11 +73,16 @@ class Agent:
         self._on = None
         self._refusals.clear()
         self.hooks.clear()
+        self.note_observers()
         added, removed = self._activation.evaluate()
         if (added or removed) and self.observed:
             from toolcrib.contract.events import ToolListUpdated
 
             self.emit(ToolListUpdated(agent=self.name, reason=reason, added=added, removed=removed))
+
+    def note_observers(self) -> None:
+        """Find out whether anybody follows the events; without anybody none is made."""
+        self.observed = self.session.has_listeners or bool(self.hooks.all("observe"))
 
     def tools(self) -> list[ToolInfo]:
         """The active tools in name order, their descriptions rendered now."""
@@ -126,25 +132,21 @@ class Agent:
     def mode(self) -> Mode:
         return self.session.mode
 
-    @property
+    @cached_property
     def scheduler(self) -> Scheduler:
         return self.session.scheduler
 
-    @property
+    @cached_property
     def outputs(self) -> OutputStore:
         return self.session.outputs
 
-    @property
+    @cached_property
     def timeouts(self) -> Mapping[str, float]:
         return self.session.settings.tools.timeouts
 
     @property
     def generation(self) -> str:
         return self.session.runtime.generation
-
-    @property
-    def observed(self) -> bool:
-        return self.session.has_listeners or bool(self.hooks.all("observe"))
 
     def refusal(self, name: str, source: Source) -> str | None:
         """Why the tool policy forbids a registered tool, in words for the model, or None."""

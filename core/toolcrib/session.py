@@ -168,8 +168,14 @@ class Session:
 
     def subscribe(self, listener: Callable[[Event], None]) -> Callable[[], None]:
         """Have every event given to `listener`; returns the function that ends it."""
+
+        def unsubscribe() -> None:
+            self._listeners.remove(listener)
+            self.main.note_observers()
+
         self._listeners.append(listener)
-        return lambda: self._listeners.remove(listener)
+        self.main.note_observers()
+        return unsubscribe
 
     @property
     def permission_rules(self) -> tuple[PermissionRule, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from attrs import define, field, frozen
 
@@ -23,6 +23,12 @@ class Update:
     replace: bool = False
 
 
+class Outputs(Protocol):
+    """Where long output of calls is kept."""
+
+    def sink(self, tool_name: str, call_id: str) -> OutputSink: ...
+
+
 @define
 class ToolContext:
     """Handed to `execute`.
@@ -38,7 +44,7 @@ class ToolContext:
     metadata: Mapping[str, Any] | None = None
     cancelled: bool = False
     _send: Callable[[Update], None] | None = field(default=None, repr=False)
-    _open_output: Callable[[], OutputSink] = field(default=OutputSink, repr=False)
+    _outputs: Outputs | None = field(default=None, repr=False)
 
     @property
     def watched(self) -> bool:
@@ -60,4 +66,6 @@ class ToolContext:
 
     def output(self) -> OutputSink:
         """A sink for text of any length that keeps memory within the output budget."""
-        return self._open_output()
+        if self._outputs is None:
+            return OutputSink()
+        return self._outputs.sink(self.tool_name, self.call_id)

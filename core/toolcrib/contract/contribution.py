@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, Protocol
 
 from attrs import field, frozen
@@ -26,6 +26,10 @@ class ActivationContext(Protocol):
     def section(self, name: str) -> Mapping[str, Any]: ...
 
 
+def _names(names: Iterable[str]) -> frozenset[str]:
+    return frozenset(names)
+
+
 @frozen(kw_only=True)
 class ToolContribution:
     """A tool that a plugin offers.
@@ -40,7 +44,7 @@ class ToolContribution:
     name: str
     factory: str | type | Callable[..., Any]
     domain: str = "other"
-    requires: frozenset[str] = field(default=frozenset(), converter=frozenset)
+    requires: frozenset[str] = field(default=frozenset(), converter=_names)
     feature: str | None = None
     when: Callable[[ActivationContext], bool] | None = None
     disclosure: Disclosure = "inline"

@@ -9,8 +9,11 @@ from collections.abc import AsyncIterator, Awaitable, Iterable, Mapping
 from time import perf_counter
 from typing import Any
 
+import attrs
+
 from toolcrib.contract.call import ToolCall
 from toolcrib.contract.events import ToolCallStarted
+from toolcrib.contract.result import ToolResult
 from toolcrib.pipeline import texts
 from toolcrib.pipeline.flight import Completion, Flight, Steps, drive
 from toolcrib.pipeline.host import Host
@@ -128,7 +131,7 @@ class _Batch:
         self._identity = PathIdentity()
         self._preparing: asyncio.Task[None] | None = None
         self._finishing: set[asyncio.Task[None]] = set()
-        self._waiter: asyncio.Future[None] | None = None
+        self._waiters: list[asyncio.Future[None]] = []
         self._cancelled: bool | None = None
         self._stopped = False
         self.finished: deque[Completion] = deque()
@@ -143,11 +146,9 @@ class _Batch:
 
     async def news(self) -> None:
         """Wait until a call has finished."""
-        self._waiter = asyncio.get_running_loop().create_future()
-        try:
-            await self._waiter
-        finally:
-            self._waiter = None
+        waiter = asyncio.get_running_loop().create_future()
+        self._waiters.append(waiter)
+        await waiter
 
     def cancel(self, *, by_user: bool) -> None:
         """Cancel what has no result yet; bodies get two seconds to return their own."""
@@ -196,6 +197,11 @@ class _Batch:
             return
         if flight.outcome is None:
             flight.refuse("aborted", texts.aborted(bool(self._cancelled), started=True))
+        elif self._cancelled and isinstance(flight.result, ToolResult):
+            note = flight.result.note
+            flight.result = attrs.evolve(
+                flight.result, note=f"{note}\n{texts.INTERRUPTED}" if note else texts.INTERRUPTED
+            )
         await self._finish(flight, finalize(flight, self._host))
 
     def _prepare_rest(self) -> None:
@@ -328,5 +334,7 @@ class _Batch:
         self.open -= 1
         if flight.ticket is not None:
             self._host.scheduler.finish(flight.ticket)
-        if self._waiter is not None and not self._waiter.done():
-            self._waiter.set_result(None)
+        for waiter in self._waiters:
+            if not waiter.done():
+                waiter.set_result(None)
+        self._waiters.clear()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Generator
+from collections.abc import Awaitable
 from typing import Any
 
 from toolcrib.contract.answers import Allow, Proceed, Veto
@@ -18,65 +18,93 @@ from toolcrib.plugins.loader import describe
 
 def prepare(flight: Flight, host: Host) -> Steps:
     """Resolve a call and let the hooks judge it; afterwards it is settled or ready to run."""
-    yield from resolve(flight, host)
-    if flight.outcome is None:
-        yield from _adjudicate(flight, host)
-    if flight.outcome is None:
-        yield from _will_execute(flight, host)
-
-
-def resolve(flight: Flight, host: Host) -> Steps:
-    call, entry = flight.call, flight.entry
-    assert entry is not None
-    flight.generation = host.generation
-    try:
-        execution: Any = entry.tool.resolve_execution(call.args)
-        if not isinstance(execution, RunnableExecution) and inspect.isawaitable(execution):
-            execution = yield execution
-    except PathSecurityError as error:
-        flight.refuse("resolution-failed", str(error))
-    except (Exception, SystemExit) as error:
-        flight.refuse("resolution-failed", f"{call.name} could not be resolved: {describe(error)}")
-    else:
-        if isinstance(execution, RunnableExecution):
-            call.execution = execution
-            flight.stops_batch = execution.stop_batch_after_this
-        elif isinstance(execution, ToolResult):
-            flight.settle("synthetic", execution)
-        else:
-            flight.refuse(
-                "resolution-failed",
-                f"{call.name} could not be resolved: it returned {type(execution).__name__}, "
-                "neither an execution nor a result",
-            )
-
-
-def _adjudicate(flight: Flight, host: Host) -> Steps:
+    pending = resolve(flight, host)
+    if pending is not None:
+        yield pending
     call = flight.call
     for implementation in host.hooks.for_tool("before_execute", call.name):
+        if flight.outcome is not None:
+            return
         if call.allowed_by is not None and not implementation.always:
             continue
         try:
-            answer = yield from ask(implementation, call=call)
+            answer = call_hook(implementation, call=call)
+            if answer is not None and inspect.isawaitable(answer):
+                answer = yield answer
         except (Exception, SystemExit) as error:
             _hook_failed(flight, host, implementation, error)
             return
-        match answer:
-            case None:
-                continue
-            case Proceed(metadata):
-                if flight.metadata is None:
-                    flight.metadata = metadata
-            case Veto(result):
-                flight.settle("vetoed", result)
-                flight.stops_batch = flight.stops_batch or result.stop_turn
-                return
-            case Allow():
-                call.allowed_by = implementation.plugin
-            case _:
-                problem = TypeError(f"it answered {answer!r}, not Veto, Allow, Proceed or None")
-                _hook_failed(flight, host, implementation, problem)
-                return
+        if answer is not None:
+            _take_answer(flight, host, implementation, answer)
+    if flight.outcome is not None:
+        return
+    for implementation in host.hooks.for_tool("will_execute", call.name):
+        try:
+            answer = call_hook(implementation, call=call)
+            if answer is not None and inspect.isawaitable(answer):
+                yield answer
+        except (Exception, SystemExit) as error:
+            host.report(implementation.plugin, "will_execute", describe(error))
+
+
+def resolve(flight: Flight, host: Host) -> Awaitable[None] | None:
+    """Resolve a call; what is returned has to be awaited before the call is resolved."""
+    call, entry = flight.call, flight.entry
+    if entry is None or flight.outcome is not None:
+        return None
+    flight.generation = host.generation
+    try:
+        execution: Any = entry.tool.resolve_execution(call.args)
+    except (Exception, SystemExit) as error:
+        _resolution_failed(flight, error)
+        return None
+    if not isinstance(execution, RunnableExecution) and inspect.isawaitable(execution):
+        return _resolve_slowly(flight, execution)
+    _take_execution(flight, execution)
+    return None
+
+
+async def _resolve_slowly(flight: Flight, pending: Awaitable[Any]) -> None:
+    try:
+        execution = await pending
+    except (Exception, SystemExit) as error:
+        _resolution_failed(flight, error)
+    else:
+        _take_execution(flight, execution)
+
+
+def _take_execution(flight: Flight, execution: Any) -> None:
+    if isinstance(execution, RunnableExecution):
+        flight.call.execution = execution
+        flight.stops_batch = execution.stop_batch_after_this
+    elif isinstance(execution, ToolResult):
+        flight.settle("synthetic", execution)
+    else:
+        problem = f"it returned {type(execution).__name__}, neither an execution nor a result"
+        _resolution_failed(flight, TypeError(problem))
+
+
+def _resolution_failed(flight: Flight, error: BaseException) -> None:
+    if isinstance(error, PathSecurityError):
+        flight.refuse("resolution-failed", str(error))
+    else:
+        name = flight.call.name
+        flight.refuse("resolution-failed", f"{name} could not be resolved: {describe(error)}")
+
+
+def _take_answer(flight: Flight, host: Host, implementation: Implementation, answer: Any) -> None:
+    match answer:
+        case Proceed(metadata):
+            if flight.metadata is None:
+                flight.metadata = metadata
+        case Veto(result):
+            flight.settle("vetoed", result)
+            flight.stops_batch = flight.stops_batch or result.stop_turn
+        case Allow():
+            flight.call.allowed_by = implementation.plugin
+        case _:
+            problem = TypeError(f"it answered {answer!r}, not Veto, Allow, Proceed or None")
+            _hook_failed(flight, host, implementation, problem)
 
 
 def _hook_failed(
@@ -91,17 +119,6 @@ def _hook_failed(
     )
 
 
-def _will_execute(flight: Flight, host: Host) -> Steps:
-    for implementation in host.hooks.for_tool("will_execute", flight.call.name):
-        try:
-            yield from ask(implementation, call=flight.call)
-        except (Exception, SystemExit) as error:
-            host.report(implementation.plugin, "will_execute", describe(error))
-
-
-def ask(implementation: Implementation, **values: Any) -> Generator[Awaitable[Any], Any, Any]:
-    """The answer of one implementation, awaited when it is a coroutine."""
-    answer = implementation.function(*[values[name] for name in implementation.arguments])
-    if inspect.isawaitable(answer):
-        answer = yield answer
-    return answer
+def call_hook(implementation: Implementation, **values: Any) -> Any:
+    """Call an implementation with the arguments that it names."""
+    return implementation.function(*[values[name] for name in implementation.arguments])

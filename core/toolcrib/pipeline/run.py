@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+from collections.abc import Callable
 from time import perf_counter
 from typing import Any
 
@@ -12,12 +13,12 @@ import attrs
 from toolcrib.contract.call import Outcome
 from toolcrib.contract.context import ToolContext, Update
 from toolcrib.contract.events import ToolProgress, ToolResultReady
-from toolcrib.contract.output import MAX_CHARS, OutputSink
+from toolcrib.contract.output import MAX_CHARS
 from toolcrib.contract.result import MediaPart, TextPart, ToolResult
 from toolcrib.pipeline import texts
 from toolcrib.pipeline.flight import Flight, Steps
 from toolcrib.pipeline.host import Host
-from toolcrib.pipeline.prepare import ask
+from toolcrib.pipeline.prepare import call_hook
 from toolcrib.plugins.loader import describe
 from toolcrib.truncation import fit_budget
 
@@ -30,7 +31,10 @@ async def run_body(flight: Flight, host: Host) -> None:
     if flight.generation != host.generation:
         flight.refuse("aborted", texts.RUNTIME_CHANGED)
         return
-    context = flight.context = _context(flight, host)
+    send = _sender(flight, host) if host.observed else None
+    context = flight.context = ToolContext(
+        call.turn_id, call.id, call.name, flight.metadata, False, send, host.outputs
+    )
     limit_s = host.timeouts.get(call.name) if host.timeouts else None
     flight.started_at = perf_counter()
     try:
@@ -56,26 +60,15 @@ async def run_body(flight: Flight, host: Host) -> None:
     flight.settle("executed", result)
 
 
-def _context(flight: Flight, host: Host) -> ToolContext:
+def _sender(flight: Flight, host: Host) -> Callable[[Update], None]:
     call = flight.call
-    store = host.outputs
 
     def send(update: Update) -> None:
         host.emit(
             ToolProgress(agent=host.name, turn_id=call.turn_id, call_id=call.id, update=update)
         )
 
-    def open_output() -> OutputSink:
-        return OutputSink() if store is None else store.sink(call.name, call.id)
-
-    return ToolContext(
-        call.turn_id,
-        call.id,
-        call.name,
-        flight.metadata,
-        send=send if host.observed else None,
-        open_output=open_output,
-    )
+    return send
 
 
 def finalize(flight: Flight, host: Host) -> Steps:
@@ -89,7 +82,9 @@ def finalize(flight: Flight, host: Host) -> Steps:
         for implementation in implementations:
             before = outcome.result
             try:
-                yield from ask(implementation, call=call, outcome=outcome)
+                answer = call_hook(implementation, call=call, outcome=outcome)
+                if answer is not None and inspect.isawaitable(answer):
+                    yield answer
                 if not isinstance(outcome.result, ToolResult):
                     raise TypeError(f"it set the result to {outcome.result!r}")
             except (Exception, SystemExit) as error:

@@ -103,7 +103,7 @@ class Scheduler:
                 continue
             oldest = node.oldest(kind)
             waiting = node.waiting[kind]
-            while waiting and (oldest is None or waiting[0].number < oldest.number):
+            while waiting and (oldest is None or waiting[0].number <= oldest.number):
                 waiter = waiting.popleft()
                 waiter.waits -= 1
                 if waiter.waits == 0 and not waiter.finished:
