@@ -36,8 +36,8 @@ class FunctionTool(Tool[Any]):
     ) -> None:
         self.function = function
         self.name = name or function.__name__
-        self.description = description or inspect.getdoc(function) or ""
-        if not self.description:
+        self._description = description or inspect.getdoc(function) or ""
+        if not self._description:
             raise ContractError(
                 f"tool {self.name!r} has no description: give the function a docstring"
             )
@@ -45,6 +45,10 @@ class FunctionTool(Tool[Any]):
         self._context_name, self._input = _input_class(function, self.name)
         self._parameters = input_schema(self._input)
         self.Input = self._input  # type: ignore[misc]
+
+    @property
+    def description(self) -> str:
+        return self._description
 
     @property
     def parameters(self) -> Mapping[str, Any]:

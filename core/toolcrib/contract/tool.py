@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Mapping
 from functools import lru_cache
-from typing import Any, ClassVar, Generic, Protocol, cast, get_args, get_origin, runtime_checkable
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Generic,
+    Protocol,
+    cast,
+    get_args,
+    get_origin,
+    runtime_checkable,
+)
 
 from typing_extensions import TypeVar
 
@@ -46,7 +56,12 @@ class Tool(Generic[InputT]):
     """
 
     name: str
-    description: str
+    if TYPE_CHECKING:
+        # A property to type checkers, so that a subclass may make it either.
+        @property
+        def description(self) -> str: ...
+    else:
+        description: str
     Input: ClassVar[Any] = None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:

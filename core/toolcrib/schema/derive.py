@@ -111,11 +111,9 @@ class _Derivation:
     def _container_schema(self, annotation: Any, origin: Any) -> Schema:
         arguments = get_args(annotation)
         if origin is tuple and arguments and arguments[-1] is not Ellipsis:
-            items = [self.schema(item) for item in arguments if item != ()]
-            size = len(items)
-            # Draft 7 asks for a non-empty list of items.
-            fixed: Schema = {"items": items, "additionalItems": False} if items else {}
-            return {"type": "array", **fixed, "minItems": size, "maxItems": size}
+            items = [self.schema(item) for item in arguments]
+            size = {"minItems": len(items), "maxItems": len(items)}
+            return {"type": "array", "items": items, "additionalItems": False, **size}
         if origin in _ARRAYS:
             schema: Schema = {"type": "array"}
             item = self.schema(arguments[0]) if arguments else {}
