@@ -1,0 +1,1 @@
+"""The Write tool: create, replace or append to one file."""
