@@ -41,9 +41,11 @@ if TYPE_CHECKING:
     from toolcrib.contract.tool import Tool as Tool
     from toolcrib.errors import PathSecurityError as PathSecurityError
     from toolcrib.errors import ToolcribError as ToolcribError
+    from toolcrib.features import Feature as Feature
     from toolcrib.paths import ResolvedPath as ResolvedPath
     from toolcrib.paths import Workspace as Workspace
     from toolcrib.paths import is_sensitive_file as is_sensitive_file
+    from toolcrib.profiles import Profile as Profile
     from toolcrib.rules import literal_rule as literal_rule
     from toolcrib.rules import path_matcher as path_matcher
     from toolcrib.rules import text_matcher as text_matcher
@@ -74,7 +76,9 @@ _HOMES = {
     "toolcrib.contract.settings": ["settings"],
     "toolcrib.contract.tool": ["Tool"],
     "toolcrib.errors": ["PathSecurityError", "ToolcribError"],
+    "toolcrib.features": ["Feature"],
     "toolcrib.paths": ["ResolvedPath", "Workspace", "is_sensitive_file"],
+    "toolcrib.profiles": ["Profile"],
     "toolcrib.rules": ["literal_rule", "path_matcher", "text_matcher"],
     "toolcrib.runtime": ["Runtime"],
     "toolcrib.schema": ["Alias"],

@@ -87,7 +87,7 @@ def _explain_call(session: Any, text: str, as_json: bool) -> None:
 
     from attrs import asdict
 
-    from toolcrib.permissions.explain import explain_call
+    from toolcrib.explain import explain_call
 
     try:
         call = json.loads(text)
