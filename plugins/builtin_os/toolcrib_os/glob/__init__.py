@@ -1,0 +1,1 @@
+"""Glob: files by the pattern of their paths, newest first."""

@@ -1,0 +1,1 @@
+"""Grep: what files hold, by regular expression."""

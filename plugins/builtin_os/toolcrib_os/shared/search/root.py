@@ -1,0 +1,143 @@
+"""Where a search begins, which of its findings may be shown, and under what names."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+
+from attrs import define, field, frozen
+from toolcrib import PathSecurityError, ResolvedPath, Workspace, is_sensitive_file
+
+from toolcrib_os.shared.fserrors import fs_failure
+from toolcrib_os.shared.search.request import ignore_base
+
+_ODD = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+
+
+class RootError(Exception):
+    """The folder or file to search cannot be searched; the text is for the model."""
+
+
+@frozen
+class SearchRoot:
+    """A folder to search, or a single file.
+
+    Attributes:
+        folder: absolute, without links.
+        file: the name of the file in `folder`, when only that is searched.
+        base: where ignore files begin to count; see `ignore_base`.
+        repository: whether `base` is the root of a repository.
+        prefix: what goes before a name found to show it: nothing for the workspace's root.
+        outside: whether it lies outside the workspace.
+    """
+
+    folder: str
+    file: str | None
+    base: str
+    repository: bool
+    prefix: str
+    outside: bool
+
+    def shown(self, name: str) -> str:
+        """A name found as the model reads it: usable as a path where it has no odd characters."""
+        path = self.prefix + name
+        return path if path.isprintable() else _ODD.sub(_escape, path)
+
+
+def open_root(workspace: Workspace, resolved: ResolvedPath) -> SearchRoot:
+    """Look at what a search begins with.
+
+    Raises:
+        RootError: it is missing, or no folder or ordinary file, or a file that holds secrets.
+        PathSecurityError: its links lead out of the workspace.
+    """
+    real = workspace.locate(resolved, "search", check_sensitive=False)
+    try:
+        mode = os.stat(real).st_mode
+    except (OSError, ValueError) as error:
+        raise RootError(fs_failure("search", resolved.raw, error)) from None
+    lexical = resolved.path.rstrip("/") or "/"
+    workspace_root = os.path.realpath(workspace.root)
+    if stat.S_ISDIR(mode):
+        shown = workspace.display(lexical)
+        prefix = "" if shown == "." else shown.rstrip("/") + "/"
+        base, repository = ignore_base(real, workspace_root)
+        return SearchRoot(real, None, base, repository, prefix, resolved.outside_workspace)
+    if not stat.S_ISREG(mode):
+        raise RootError(f"cannot search {resolved.raw!r}: it is neither a folder nor a file")
+    if is_sensitive_file(lexical) or is_sensitive_file(real):
+        raise RootError(
+            f"{resolved.raw!r} is a file of the kind that holds secrets, which is not searched"
+        )
+    folder, name = os.path.split(real)
+    # The name shown is the one asked for, also when that is a link to the file.
+    prefix = workspace.display(lexical)[: -len(os.path.basename(lexical))]
+    return SearchRoot(folder, name, folder, False, prefix, resolved.outside_workspace)
+
+
+@define
+class Shield:
+    """Tells what may be shown, and counts what may not.
+
+    Attributes:
+        follow: links were followed, so that a harmless name can lead to a secret, or out of the
+            workspace.
+        secrets: how many findings were held back because their files hold secrets.
+        outside: how many because they lie outside the workspace.
+    """
+
+    root: SearchRoot
+    workspace: Workspace
+    follow: bool = False
+    secrets: int = 0
+    outside: int = 0
+    _prefix: str = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._prefix = self.root.folder.rstrip("/") + "/"
+
+    def allows(self, name: str) -> bool:
+        """Whether a name found may be shown."""
+        if is_sensitive_file(self._prefix + name):
+            self.secrets += 1
+            return False
+        return not self.follow or self._leads_to_allowed(name)
+
+    def _leads_to_allowed(self, name: str) -> bool:
+        path = ResolvedPath(name, self._prefix + name, self.root.outside)
+        try:
+            real = self.workspace.locate(path, "search")
+        except PathSecurityError as error:
+            if error.code == "PATH_SENSITIVE":
+                self.secrets += 1
+            else:
+                self.outside += 1
+            return False
+        return os.path.lexists(real)
+
+    def notices(self) -> list[str]:
+        """What was held back, in words."""
+        notices = []
+        if self.secrets:
+            files = "1 file" if self.secrets == 1 else f"{self.secrets} files"
+            notices.append(f"{files} of the kind that holds secrets left out.")
+        if self.outside:
+            files = "1 file" if self.outside == 1 else f"{self.outside} files"
+            notices.append(f"{files} that links reach outside the workspace left out.")
+        return notices
+
+
+def modified(path: str) -> int:
+    """When a file was changed, in nanoseconds; 0 for one that is gone by now."""
+    try:
+        return os.stat(path).st_mtime_ns
+    except OSError:
+        return 0
+
+
+def _escape(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    if 0xDC80 <= code <= 0xDCFF:  # a byte that is no UTF-8
+        return f"\\x{code - 0xDC00:02x}"
+    return repr(match[0])[1:-1]
