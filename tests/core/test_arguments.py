@@ -46,7 +46,7 @@ def test_any_mapping_becomes_a_dictionary() -> None:
         pytest.param('{"path":"a', "character 8", id="cut off"),
         pytest.param("{}{}", "character 2", id="two values"),
         pytest.param('{"a":"x"} ,', "character 10", id="text after the value"),
-        pytest.param('{"a":1,}', "character 7", id="trailing comma"),
+        pytest.param('{"a":1,}', "line 1", id="trailing comma"),
         pytest.param("{'a':1}", "character 1", id="single quotes"),
         pytest.param('{"b":"NaN","a":NaN}', "character 15", id="NaN"),
         pytest.param('["Infinity",-Infinity]', "character 12", id="Infinity"),
