@@ -126,6 +126,7 @@ class _Batch:
     def __init__(self, executor: Executor, host: Host, flights: list[Flight]) -> None:
         self._executor = executor
         self._host = host
+        self._loop = asyncio.get_running_loop()
         self._flights = flights
         self._next = 0
         self._identity = PathIdentity()
@@ -146,7 +147,7 @@ class _Batch:
 
     async def news(self) -> None:
         """Wait until a call has finished."""
-        waiter = asyncio.get_running_loop().create_future()
+        waiter = self._loop.create_future()
         self._waiters.append(waiter)
         await waiter
 
@@ -165,7 +166,7 @@ class _Batch:
                 continue
             flight.context.cancelled = True
             flight.task.cancel()
-        asyncio.get_running_loop().call_later(GRACE_S, self._abandon)
+        self._loop.call_later(GRACE_S, self._abandon)
 
     def abandon_unprepared(self) -> None:
         """Nobody reads the results any more: what has not been prepared will not run."""
@@ -182,9 +183,7 @@ class _Batch:
 
     def run(self, flight: Flight) -> None:
         """Give a body its task."""
-        flight.task = asyncio.Task(
-            self._fly(flight), loop=asyncio.get_running_loop(), **_TASK_OPTIONS
-        )
+        flight.task = asyncio.Task(self._fly(flight), loop=self._loop, **_TASK_OPTIONS)
 
     async def _fly(self, flight: Flight) -> None:
         try:
@@ -221,7 +220,7 @@ class _Batch:
                 except StopIteration:
                     pass
                 else:
-                    self._preparing = asyncio.get_running_loop().create_task(
+                    self._preparing = self._loop.create_task(
                         self._prepare_slowly(flight, steps, awaitable)
                     )
                     return
@@ -254,13 +253,14 @@ class _Batch:
         self._stopped = self._stopped or flight.stops_batch
         assert flight.call.execution is not None
         flight.prepared_at = perf_counter()
-        flight.ticket = self._host.scheduler.submit(
-            flight.call.execution.accesses,
-            lambda: self._executor.start(self, flight),
-            self._identity,
-        )
-        if flight.ticket.waits == 0:
-            self._executor.start(self, flight)
+        accesses = flight.call.execution.accesses
+        if accesses is None or accesses:
+            flight.ticket = self._host.scheduler.submit(
+                accesses, lambda: self._executor.start(self, flight), self._identity
+            )
+            if flight.ticket.waits:
+                return
+        self._executor.start(self, flight)
 
     def _announce(self, flight: Flight) -> None:
         if flight.announced:
@@ -304,7 +304,7 @@ class _Batch:
         except StopIteration:
             self._complete(flight)
             return
-        task = asyncio.get_running_loop().create_task(self._finish(flight, steps, awaitable))
+        task = self._loop.create_task(self._finish(flight, steps, awaitable))
         self._finishing.add(task)
         task.add_done_callback(self._finishing.discard)
 

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Generator
 from typing import Any
 
-from attrs import define, field, frozen
+from attrs import frozen
 
 from toolcrib.contract.call import OutcomeKind, ToolCall
 from toolcrib.contract.context import ToolContext
@@ -34,11 +34,10 @@ class Completion:
     queue_ms: float = 0.0
 
 
-@define(eq=False)
 class Flight:
     """The mutable side of one call: how far it is, and how it ended."""
 
-    call: ToolCall
+    # Defaults live on the class, not in the instance: one is made for every call.
     entry: RegisteredTool | None = None
     outcome: OutcomeKind | None = None
     result: ToolResult | None = None
@@ -47,13 +46,16 @@ class Flight:
     generation: str = ""
     context: ToolContext | None = None
     ticket: Ticket | None = None
-    task: asyncio.Task[None] | None = field(default=None, repr=False)
+    task: asyncio.Task[None] | None = None
     announced: bool = False
     body_ended: bool = False
     completed: bool = False
     prepared_at: float = 0.0
     started_at: float = 0.0
     ended_at: float = 0.0
+
+    def __init__(self, call: ToolCall) -> None:
+        self.call = call
 
     def settle(self, outcome: OutcomeKind, result: ToolResult) -> None:
         """Fix how the call ends; the first word counts."""
