@@ -34,7 +34,7 @@ class Feature:
     description: str
     default: bool = True
     surface: str = ""
-    plugins: tuple[str, ...] = field(default=(), converter=tuple)
+    plugins: tuple[str, ...] = ()
     settings: Mapping[str, str] = field(factory=dict)
 
 

@@ -20,6 +20,8 @@ _DASHES = str.maketrans("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-------")
 _MAX_SEARCHED_BYTES = 4 * 1024 * 1024
 _MAX_LISTED = 10
 _MAX_SHOWN_LINES = 8
+_MAX_SHOWN_CHARS = 120
+_Fold = Callable[[str], str]
 
 
 def not_found(document: Document, args: EditInput) -> ToolResult:
@@ -64,12 +66,12 @@ def _other_characters(document: Document, old: str) -> str | None:
     if len(document.data) > _MAX_SEARCHED_BYTES:
         return None
     text = Text.of(document)
-    for fold, difference in _FOLDS:
+    for fold, show, difference in _FOLDS:
         found = folded_matches(text, old, fold)
         if found:
             return (
                 f"The text on {_lines(found)} differs from it only in {difference}:\n"
-                + "\n".join(_compared(text, old, first, fold) for first in found[:3])
+                + "\n".join(_compared(text, old, first, fold, show) for first in found[:3])
                 + "\nCopy the text exactly as it is in the file."
             )
     return None
@@ -99,13 +101,13 @@ def _nearest(document: Document, args: EditInput) -> str:
     return " The nearest text in it:\n" + "\n".join(shown)
 
 
-def _compared(text: Text, old: str, first: int, fold: Callable[[str], str]) -> str:
+def _compared(text: Text, old: str, first: int, fold: _Fold, show: _Fold) -> str:
     """The first line that is not the same, as it is in the file and as it was given."""
     for index, given in enumerate(between_blanks(old, fold)):
         line = text.line(first + index)
         if given not in line or (index and given != line):
-            return f"line {first + index} is {_cut(line)}, old_string has {_cut(given)}"
-    return f"line {first} is {_cut(text.line(first))}"
+            return f"line {first + index} is {show(_cut(line))}, old_string has {show(_cut(given))}"
+    return f"line {first} is {show(_cut(text.line(first)))}"
 
 
 def _blanks(line: str) -> str:
@@ -117,10 +119,15 @@ def _characters(line: str) -> str:
     return _blanks("".join(c for c in plain if unicodedata.category(c) != "Cf"))
 
 
-_FOLDS: tuple[tuple[Callable[[str], str], str], ...] = (
-    (_blanks, "white space (tabs, spaces, indentation or blanks at the ends of lines)"),
+_FOLDS: tuple[tuple[_Fold, _Fold, str], ...] = (
+    (
+        _blanks,
+        repr,
+        "white space (tabs, spaces, indentation or blanks at the ends of lines)",
+    ),
     (
         _characters,
+        ascii,
         "characters that look alike (quotes, dashes, no-break spaces, invisible characters or "
         "composed accents)",
     ),
@@ -139,4 +146,4 @@ def _lines(numbers: list[int]) -> str:
 
 
 def _cut(line: str) -> str:
-    return ascii(line if len(line) <= 120 else line[:120] + "...")
+    return line if len(line) <= _MAX_SHOWN_CHARS else line[:_MAX_SHOWN_CHARS] + "..."

@@ -9,6 +9,7 @@ from toolcrib_os.edit.snippet import around
 from toolcrib_os.shared.encoding import classify, legacy_candidates
 
 _MAX_LISTED = 10
+_MAX_GUESSED_BYTES = 65_536
 
 
 def edited(
@@ -49,13 +50,17 @@ def undecodable(path: str, data: bytes, offset: int) -> ToolResult:
     encoding = classify(data)
     line = data.count(b"\n", 0, offset) + 1
     if not isinstance(encoding, str) and encoding.charset != "utf-8":
-        what, source = f"it is in {encoding.label}", encoding.charset.upper()
+        what = f"it is in {encoding.label}"
+        source = "UTF-16" if encoding.bom else encoding.charset.upper()
+        guess = ""
     else:
         what = f"it is not valid UTF-8 (byte {data[offset]:#04x} at offset {offset}, line {line})"
-        source = (legacy_candidates(data[:65536]) or ["ENCODING"])[0].upper()
+        source = "ENCODING"
+        likely = legacy_candidates(data[:_MAX_GUESSED_BYTES])
+        guess = f" The encoding may be {' or '.join(likely)}." if likely else ""
     return ToolResult.error(
         f"cannot edit {path!r}: {what}, and Edit changes UTF-8 files only; nothing was changed. "
-        f"Convert it first, for example with `iconv -f {source} -t UTF-8`."
+        f"Convert it first, for example with `iconv -f {source} -t UTF-8`.{guess}"
     )
 
 

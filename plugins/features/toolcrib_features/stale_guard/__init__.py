@@ -1,0 +1,1 @@
+"""Keeps an agent from changing a file that it has not read in its present state."""
