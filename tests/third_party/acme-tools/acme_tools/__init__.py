@@ -1,0 +1,1 @@
+"""Tools, hooks and a profile for toolcrib."""

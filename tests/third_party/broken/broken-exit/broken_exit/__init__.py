@@ -1,0 +1,5 @@
+"""Ends the interpreter when it is imported."""
+
+import sys
+
+sys.exit(3)
