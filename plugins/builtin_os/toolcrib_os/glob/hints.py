@@ -30,8 +30,10 @@ class Hints:
     def literal_file(self) -> str | None:
         """The file that a pattern without wildcards names, although a search passes it over."""
         literal = self.wanted.literal
-        if literal is None or self.wanted.only_dirs or not set(VERSION_CONTROL).isdisjoint(
-            literal.split("/")
+        if (
+            literal is None
+            or self.wanted.only_dirs
+            or not set(VERSION_CONTROL).isdisjoint(literal.split("/"))
         ):
             return None
         path = ResolvedPath(literal, os.path.join(self.root.folder, literal), self.root.outside)

@@ -41,7 +41,9 @@ class Listing:
             self._best.add([(-modified(prefix + name), name) for name in covered])
         if self.include_dirs:
             dirs = glob.select(self._new_dirs(names))
-            self._best.add([(-modified(prefix + name), name + "/") for name in dirs if allows(name)])
+            self._best.add(
+                [(-modified(prefix + name), name + "/") for name in dirs if allows(name)]
+            )
 
     def page(self, offset: int, limit: int) -> list[str]:
         """The paths of a page as the model reads them, newest first."""

@@ -184,9 +184,7 @@ def _content(text: str, finder: _Lines | _Whole, request: SearchRequest) -> byte
             for first, part in parts
             for index, line in enumerate(split_lines(part))
         )
-    matching = {
-        line for first, last, _ in finder.matches(text) for line in range(first, last + 1)
-    }
+    matching = {line for first, last, _ in finder.matches(text) for line in range(first, last + 1)}
     lines = split_lines(text)
     shown = {
         near
@@ -197,7 +195,7 @@ def _content(text: str, finder: _Lines | _Whole, request: SearchRequest) -> byte
     previous: int | None = None
     for number in sorted(shown):
         if previous is not None and number > previous + 1 and (request.before or request.after):
-            out.append(b"--\n")
+            out.append(b"--\r\n")
         out.append(_line(number, ":" if number in matching else "-", lines[number]))
         previous = number
     return b"".join(out)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from attrs import define
 
-_COUNT = re.compile(rb"([^\0]+)\0(\d+)\n")
+_COUNT = re.compile(rb"([^\0]+)\0(\d+)\r?\n")
 
 
 def path_of(name: bytes) -> str:
@@ -31,12 +31,12 @@ class NameReader:
             return
         text = os.fsdecode(self._rest + whole)
         self._rest = rest
-        self.take([name[2:] if name.startswith("./") else name for name in text.split("\0")])
+        self.take(text.removeprefix("./").replace("\0./", "\0").split("\0"))
 
 
 @define
 class CountReader:
-    """Reads a path, a null byte, a number and a line feed."""
+    """Reads a path, a null byte, a number and a line end."""
 
     take: Callable[[list[tuple[str, int]]], None]
     _rest: bytes = b""

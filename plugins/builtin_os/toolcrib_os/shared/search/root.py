@@ -13,6 +13,7 @@ from toolcrib_os.shared.fserrors import fs_failure
 from toolcrib_os.shared.search.request import ignore_base
 
 _ODD = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+_HEAD_BYTES = 1 << 16
 
 
 class RootError(Exception):
@@ -126,6 +127,13 @@ class Shield:
             files = "1 file" if self.outside == 1 else f"{self.outside} files"
             notices.append(f"{files} that links reach outside the workspace left out.")
         return notices
+
+
+def looks_binary(root: SearchRoot) -> bool:
+    """Whether the single file to search holds null bytes near its beginning, as no text does."""
+    with open(os.path.join(root.folder, root.file or ""), "rb") as stream:
+        head = stream.read(_HEAD_BYTES)
+    return b"\0" in head and not head.startswith((b"\xff\xfe", b"\xfe\xff"))
 
 
 def modified(path: str) -> int:

@@ -126,9 +126,7 @@ class _Translator:
         if not rest.startswith("?"):
             self._enter("(")
         elif rest.startswith(("?=", "?!", "?<=", "?<!")):
-            raise RegexError(
-                "look-around, including look-ahead and look-behind, is not supported"
-            )
+            raise RegexError("look-around, including look-ahead and look-behind, is not supported")
         elif named := _NAMED.match(rest):
             self.position += named.end()
             self._enter("(")  # nothing asks for the name

@@ -11,7 +11,7 @@ def plural(count: int, noun: str) -> str:
     """`1 file`, `2 files`, `2 matches`."""
     if count == 1:
         return f"1 {noun}"
-    return f"{count} {noun}{'es' if noun.endswith('h') else 's'}"
+    return f"{count} {noun}{'es' if noun.endswith('tch') else 's'}"
 
 
 def warning_lines(warnings: Sequence[str]) -> list[str]:

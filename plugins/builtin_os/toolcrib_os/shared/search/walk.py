@@ -61,7 +61,9 @@ class _Walk:
                 elif self._wanted(path, entry.name):
                     yield path
 
-    def _is_dir(self, entry: os.DirEntry[str], ancestors: frozenset[tuple[int, int]]) -> bool | None:
+    def _is_dir(
+        self, entry: os.DirEntry[str], ancestors: frozenset[tuple[int, int]]
+    ) -> bool | None:
         """Whether an entry is a folder; None for what is neither folder nor file to search."""
         if entry.name in VERSION_CONTROL:
             return None
