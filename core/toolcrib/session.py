@@ -18,6 +18,7 @@ from toolcrib.config.permission import Mode, PermissionRule
 from toolcrib.config.sections import build_section
 from toolcrib.config.settings import Settings
 from toolcrib.decisions import Decision
+from toolcrib.errors import PluginError
 from toolcrib.features import Feature
 from toolcrib.paths import Workspace
 from toolcrib.plugins.hook_calls import Implementation
@@ -26,6 +27,8 @@ from toolcrib.plugins.records import OWN_DISTRIBUTION
 from toolcrib.profiles import Profile, resolve_profile
 from toolcrib.runtime import LocalRuntime, Runtime
 from toolcrib.services import Scope
+
+PERMISSION_PLUGIN = "permissions"
 
 if TYPE_CHECKING:
     from toolcrib.contract.events import Event
@@ -101,6 +104,7 @@ class Session:
         environment: Mapping[str, str],
         runtime: Runtime | None = None,
     ) -> None:
+        require_permissions(crib.plugins)
         self.crib = crib
         self.id = f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(4)}"
         self.workspace = workspace
@@ -204,10 +208,11 @@ class Session:
 
     @cached_property
     def outputs(self) -> OutputStore:
-        from toolcrib.truncation import OutputStore
+        from toolcrib.truncation import OutputStore, remove_old_outputs
 
-        folder = state_folder(self.environment) / "sessions" / self.id / "tool-results"
-        return OutputStore(folder, self.settings.output.quota_bytes)
+        sessions = state_folder(self.environment) / "sessions"
+        remove_old_outputs(sessions)
+        return OutputStore(sessions / self.id / "tool-results", self.settings.output.quota_bytes)
 
     async def aclose(self) -> None:
         """Cancel what runs and close the services, the last made first."""
@@ -224,6 +229,25 @@ class Session:
         scope.add_value(Settings, self.settings)
         scope.add_value(Runtime, self.runtime)
         scope.use_settings(lambda cls: build_section(cls, self.settings))
+
+
+def require_permissions(plugins: PluginHost) -> None:
+    """Refuse to go on without the plugin that asks the permission question.
+
+    Blocking it is the user's right; losing it to a fault would let every call run. Raises
+    PluginError.
+    """
+    record = plugins.records.get(PERMISSION_PLUGIN)
+    if record is None:
+        raise PluginError(
+            "toolcrib's own plugins were not found: it has to be installed (pip install -e . in a "
+            "checkout), being on the import path is not enough"
+        )
+    if record.status == "failed":
+        reasons = "; ".join(f.reason for f in plugins.failures if f.plugin == record.name)
+        raise PluginError(
+            f"the permission plugin could not be loaded, so nothing may run: {reasons}"
+        )
 
 
 def offer_services(plugins: PluginHost, scope: Scope) -> None:
@@ -310,6 +334,7 @@ async def open_session(
     Raises:
         ConfigError: the configuration cannot be used; names file, line and key.
         NotADirectoryError: the workspace is not a folder.
+        PluginError: the permission plugin is broken, or toolcrib is not installed.
     """
     session = make_session(
         workspace,

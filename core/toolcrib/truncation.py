@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import secrets
+import shutil
+import time
 from collections import deque
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,6 +32,8 @@ MAX_LINE_CHARS = 2_000
 DEFAULT_QUOTA_BYTES = 1 << 30
 KEPT_FILES = 20
 """The newest files that the quota never removes."""
+KEPT_S = 30 * 24 * 3600
+"""Seconds after which the output of a session is removed."""
 _CUT = " [... {} characters of this line cut]"
 
 
@@ -85,6 +90,18 @@ class OutputStore:
             oldest = self._saved.popleft()
             total -= sizes[oldest]
             Path(oldest).unlink(missing_ok=True)
+
+
+def remove_old_outputs(sessions: Path) -> None:
+    """Remove what sessions saved that have written nothing for a month.
+
+    `sessions` is the folder in which each session has one of its own.
+    """
+    oldest = time.time() - KEPT_S
+    for outputs in sessions.glob("*/tool-results"):
+        with contextlib.suppress(OSError):
+            if outputs.stat().st_mtime < oldest:
+                shutil.rmtree(outputs)
 
 
 def _size(path: str) -> int:

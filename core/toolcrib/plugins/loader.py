@@ -52,9 +52,10 @@ class PluginHost:
         """Register a plugin of the host's own, now or at any later time.
 
         The plugin is a module or any object with marked functions. Its record says what became
-        of it; faults are in `failures`.
+        of it; faults are in `failures`. Without a `name` it goes by its own, numbered when several
+        objects share it.
         """
-        name = name or getattr(plugin, "__name__", None) or type(plugin).__name__
+        name = name or self._free_name(plugin)
         record = PluginRecord(name, IN_PROCESS, "", plugin=plugin)
         if name in self.records:
             self._fail(record, "duplicate", f"a plugin named {name!r} is already registered")
@@ -103,6 +104,14 @@ class PluginHost:
         failure = PluginFailure(plugin, distribution, stage, reason)
         if failure not in self.failures:
             self.failures.append(failure)
+
+    def _free_name(self, plugin: object) -> str:
+        own: str = getattr(plugin, "__name__", None) or type(plugin).__name__
+        number, name = 1, own
+        while name in self.records and self.records[name].plugin is not plugin:
+            number += 1
+            name = f"{own}-{number}"
+        return name
 
     def _load_one(self, source: PluginSource) -> None:
         record = PluginRecord(source.name, source.distribution, source.version)
