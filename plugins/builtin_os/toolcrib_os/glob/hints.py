@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 from attrs import evolve, frozen
-from toolcrib import PathSecurityError, ResolvedPath, Workspace
 
+from toolcrib import PathSecurityError, ResolvedPath, Workspace
 from toolcrib_os.glob.pattern import Wanted
 from toolcrib_os.shared.search.engine import SearchEngine
 from toolcrib_os.shared.search.records import NameReader
@@ -45,6 +45,9 @@ class Hints:
 
     async def sentences(self) -> list[str]:
         """What is known of the reason, at the price of at most about a second."""
+        return self._directories() or await self._ignored()
+
+    def _directories(self) -> list[str]:
         folder, wanted = self.root.folder, self.wanted
         literal = wanted.literal
         if literal is not None and os.path.isdir(os.path.join(folder, literal)):
@@ -54,7 +57,7 @@ class Hints:
             if wanted.glob.pattern.startswith("/") and os.path.isdir(f"/{prefix}"):
                 return [f"To search the directory '/{prefix}' give it as `path`."]
             return [f"There is no directory {prefix!r} in {self.root.shown('') or '.'!r}."]
-        return await self._ignored()
+        return []
 
     async def _ignored(self) -> list[str]:
         if self.request.include_ignored:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from attrs import evolve
+
 from toolcrib import (
     Accesses,
     Execution,
@@ -16,7 +17,6 @@ from toolcrib import (
     literal_rule,
     read_description,
 )
-
 from toolcrib_os.glob.hints import Hints
 from toolcrib_os.glob.input import DEFAULT_LIMIT, GlobInput
 from toolcrib_os.glob.listing import Listing
@@ -42,7 +42,7 @@ class GlobTool(Tool[GlobInput]):
         self._engine = SearchEngine(settings, runtime)
 
     @property
-    def description(self) -> str:  # type: ignore[override]
+    def description(self) -> str:
         return read_description(__package__, LIMIT=DEFAULT_LIMIT)
 
     def resolve_execution(self, args: GlobInput) -> Execution:

@@ -36,9 +36,10 @@ class _Block:
 
 @define
 class Blocks:
-    """The first `capacity` lines (gaps count as lines here) in the order of the paths, and how many there are of all.
+    """The first lines in the order of the paths, and how many there are of all.
 
-    Lines come file by file, in any order of the files.
+    Lines come file by file, in any order of the files. Of the held ones `capacity` are kept,
+    counting the separators that stand for gaps too.
     """
 
     capacity: int

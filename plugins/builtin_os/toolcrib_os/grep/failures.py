@@ -34,6 +34,6 @@ def _hint(args: GrepInput, failure: str) -> str:
     if "not supported by the Python engine" in failure:
         return "No ripgrep was found on this machine, and the engine used instead lacks this."
     return (
-        "To search for it as plain text set fixed_strings to true; to use it as a regular "
-        r"expression put a backslash before special characters that are meant literally: \( \[ \{ \*."
+        "To search for it as plain text set fixed_strings to true; in a regular expression put a "
+        r"backslash before special characters that are meant literally: \( \[ \{ \*."
     )

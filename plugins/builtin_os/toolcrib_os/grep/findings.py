@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
 from attrs import evolve
-from toolcrib import OutputSink, ToolResult
 
+from toolcrib import OutputSink, ToolResult
 from toolcrib_os.grep.blocks import Blocks, Line
 from toolcrib_os.grep.input import GrepInput
 from toolcrib_os.shared.search.pages import ALL_ENTRIES, Smallest, capacity_for

@@ -6,8 +6,9 @@ from typing import Annotated, Literal
 
 from annotated_types import Ge, MinLen
 from attrs import frozen
-from toolcrib import Alias
 from typing_extensions import Doc
+
+from toolcrib import Alias
 
 DEFAULT_LIMIT = 250
 

@@ -17,7 +17,6 @@ from toolcrib import (
     literal_rule,
     read_description,
 )
-
 from toolcrib_os.grep.failures import failure_text
 from toolcrib_os.grep.filters import FileFilter
 from toolcrib_os.grep.findings import Counts, Findings, Lines, Names
@@ -48,7 +47,7 @@ class GrepTool(Tool[GrepInput]):
         self._engine = SearchEngine(settings, runtime)
 
     @property
-    def description(self) -> str:  # type: ignore[override]
+    def description(self) -> str:
         return read_description(__package__, LIMIT=DEFAULT_LIMIT)
 
     def resolve_execution(self, args: GrepInput) -> Execution:

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from attrs import define, field, frozen
-from toolcrib import Runtime
 
+from toolcrib import Runtime
 from toolcrib_os.shared.search.request import SearchRequest
 from toolcrib_os.shared.search.ripgrep import find_ripgrep, only_lines, ripgrep_arguments
 from toolcrib_os.shared.search.run import Ending, run_search

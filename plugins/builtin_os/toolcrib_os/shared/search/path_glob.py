@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import pairwise
 
 from attrs import frozen
 
@@ -81,7 +82,7 @@ def expand_braces(pattern: str) -> list[str]:
     tails = expand_braces(pattern[end + 1 :])
     bounds = [start, *commas, end]
     bodies: list[str] = []
-    for left, right in zip(bounds, bounds[1:], strict=False):
+    for left, right in pairwise(bounds):
         bodies += _range(pattern[left + 1 : right]) or expand_braces(pattern[left + 1 : right])
     if len(bodies) * len(tails) > MAX_ALTERNATIVES:
         raise GlobError(

@@ -42,7 +42,7 @@ def main() -> int:
     try:
         found = search.run()
     except (RegexError, re.error, OverflowError, RecursionError) as error:
-        print(f"regex parse error:\nerror: {error}", file=sys.stderr)
+        sys.stderr.write(f"regex parse error:\nerror: {error}\n")
         return 2
     sys.stdout.buffer.flush()
     if search.troubled:
@@ -72,7 +72,7 @@ class _Search:
 
     def _warn(self, path: str, error: OSError) -> None:
         self.troubled = True
-        print(f"rg: {path}: {error.strerror} (os error {error.errno})", file=sys.stderr)
+        sys.stderr.write(f"rg: {path}: {error.strerror} (os error {error.errno})\n")
 
     def _list(self, names: Iterable[str]) -> bool:
         found = False

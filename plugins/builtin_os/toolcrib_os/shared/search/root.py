@@ -7,10 +7,11 @@ import re
 import stat
 
 from attrs import define, field, frozen
-from toolcrib import PathSecurityError, ResolvedPath, Workspace, is_sensitive_file
 
+from toolcrib import PathSecurityError, ResolvedPath, Workspace, is_sensitive_file
 from toolcrib_os.shared.fserrors import fs_failure
 from toolcrib_os.shared.search.request import ignore_base
+from toolcrib_os.shared.search.texts import plural
 
 _ODD = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _HEAD_BYTES = 1 << 16
@@ -69,7 +70,8 @@ def open_root(workspace: Workspace, resolved: ResolvedPath) -> SearchRoot:
         raise RootError(f"cannot search {resolved.raw!r}: it is neither a folder nor a file")
     if is_sensitive_file(lexical) or is_sensitive_file(real):
         raise RootError(
-            f"{resolved.raw!r} is a file of the kind that holds secrets, which is not searched"
+            f"cannot search {resolved.raw!r}: it looks like a sensitive file (environment, "
+            "credentials or private key)"
         )
     folder, name = os.path.split(real)
     # The name shown is the one asked for, also when that is a link to the file.
@@ -121,11 +123,10 @@ class Shield:
         """What was held back, in words."""
         notices = []
         if self.secrets:
-            files = "1 file" if self.secrets == 1 else f"{self.secrets} files"
-            notices.append(f"{files} of the kind that holds secrets left out.")
+            notices.append(f"{plural(self.secrets, 'sensitive file')} left out.")
         if self.outside:
-            files = "1 file" if self.outside == 1 else f"{self.outside} files"
-            notices.append(f"{files} that links reach outside the workspace left out.")
+            files = plural(self.outside, "file")
+            notices.append(f"{files} outside the workspace, reached through links, left out.")
         return notices
 
 

@@ -27,4 +27,4 @@ class SearchSettings:
 
     engine: Literal["auto", "python"] = field(default="auto", validator=in_(("auto", "python")))
     rg_path: str | None = None
-    timeout_s: float = field(default=20, validator=_positive)
+    timeout_s: float = field(default=20.0, validator=_positive)
