@@ -17,6 +17,13 @@ from attrs import field, frozen
 ROOT = Path(__file__).parents[2]
 THIRD_PARTY = ROOT / "tests" / "third_party"
 SCRIPTS = "Scripts" if os.name == "nt" else "bin"
+BUILD = """
+import os, sys
+from hatchling.build import build_wheel
+for project in sys.argv[2:]:
+    os.chdir(project)
+    build_wheel(sys.argv[1])
+"""
 
 
 @frozen
@@ -67,14 +74,30 @@ class Environment:
         """The names in the list that `toolcrib ... --json` prints."""
         return {item["name"] for item in self.json(*arguments, **variables)}
 
-    def call(self, name: str, /, *, flags: Sequence[str] = (), **arguments: Any) -> dict[str, Any]:
+    def call(
+        self,
+        name: str,
+        /,
+        *,
+        flags: Sequence[str] = ("--mode", "yolo"),
+        variables: Mapping[str, str] | None = None,
+        **arguments: Any,
+    ) -> dict[str, Any]:
         """The completion of one call by `toolcrib run`, in mode yolo unless `flags` say else."""
         batch = json.dumps([{"id": "1", "name": name, "arguments": arguments}])
-        command = [self.path("toolcrib"), "run", "-", "--json", *(flags or ("--mode", "yolo"))]
-        done = self.run(*command, given=batch)
+        command = [self.path("toolcrib"), "run", "-", "--json", *flags]
+        done = self.run(*command, given=batch, **(variables or {}))
         assert done.returncode == 0, done.stderr
         completion: dict[str, Any] = json.loads(done.stdout)
         return completion
+
+    def mypy(self, project: Path, *, cache: Path) -> None:
+        """Check a project with its own settings; fails the test with mypy's words."""
+        command = [sys.executable, "-m", "mypy", "--python-executable", self.path("python")]
+        done = subprocess.run(
+            [*command, "--cache-dir", str(cache)], cwd=project, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
 
     def files(self) -> set[str]:
         """Everything that is installed, without what Python compiled."""
@@ -104,14 +127,15 @@ class Builder:
         return Environment(folder, self.pip, self.variables)
 
     def wheels(self, *projects: Path) -> list[str]:
-        """Build a wheel of each project; nothing is written into the projects."""
-        target = self.folder / "wheels" / str(len(os.listdir(self.folder)))
-        command = ["wheel", "--no-deps", "--no-build-isolation", "-w", str(target)]
+        """Build a wheel of each project, all in one process; the projects stay as they are."""
+        target = self.folder / "wheels" / "-".join(project.name for project in projects)
+        target.mkdir(parents=True)
+        python = str(self.folder / "builder" / SCRIPTS / "python")
         subprocess.run(
-            [*self.pip, *command, *map(str, projects)],
+            [python, "-c", BUILD, str(target), *map(str, projects)],
             check=True,
-            env={**self.variables, "PATH": f"{self.folder}/builder/{SCRIPTS}{os.pathsep}/usr/bin"},
-            cwd=self.folder,
+            env=self.variables,
+            stdout=subprocess.DEVNULL,
         )
         return sorted(str(path) for path in target.glob("*.whl"))
 
@@ -145,9 +169,3 @@ def installed(builder: Builder, own_wheel: str) -> Environment:
     environment = builder.environment("installed")
     environment.pip("install", own_wheel)
     return environment
-
-
-@pytest.fixture(scope="session")
-def python_version() -> str:
-    """The version that the environments have, as `3.11`."""
-    return f"{sys.version_info.major}.{sys.version_info.minor}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
@@ -74,18 +73,15 @@ def test_its_plugins_are_listed_with_distribution_and_version(acme: Any) -> None
 
 
 def test_its_configuration_section_reaches_the_tool(acme: Any, tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text("longer than ten bytes", "utf-8")
     (tmp_path / "toolcrib.toml").write_text("[acme]\nmax_bytes = 10\n", "utf-8")
+    (tmp_path / "a.txt").write_text("longer than ten bytes", "utf-8")
+    user = {"TOOLCRIB_CONFIG": str(tmp_path / "toolcrib.toml")}
+    (listed,) = [tool for tool in acme.json("tools", **user) if tool["name"] == "AcmeCount"]
+    assert "Files over 10 bytes" in listed["description"]
     flags = ("--workspace", str(tmp_path), "--mode", "yolo")
-    done = acme.call("AcmeCount", flags=flags, path="a.txt")
+    done = acme.call("AcmeCount", flags=flags, variables=user, path="a.txt")
     assert done["is_error"]
     assert "10 bytes" in done["output"]
-    (listed,) = [
-        tool
-        for tool in acme.json("tools", "--workspace", str(tmp_path))
-        if tool["name"] == "AcmeCount"
-    ]
-    assert "Files over 10 bytes" in listed["description"]
 
 
 def test_its_before_execute_speaks_on_builtin_tools_too(acme: Any) -> None:
@@ -138,21 +134,12 @@ def test_it_can_be_blocked_by_plugin_and_by_distribution(
     assert plugins["acme-count"]["status"] == ("blocked" if name == "acme-tools" else "loaded")
 
 
-def test_its_types_are_checked_against_the_installed_package(acme: Any, tmp_path: Path) -> None:
+def test_its_types_are_checked_against_the_installed_package(
+    installed: Any, tmp_path: Path
+) -> None:
     """The marker `py.typed` and the lazy names of `toolcrib` serve a strict type checker."""
     pytest.importorskip("mypy")
-    mypy(ACME, acme, tmp_path)
-
-
-def mypy(project: Path, environment: Any, cache: Path) -> None:
-    """Check a project strictly with its own settings; fails with mypy's words."""
-    import sys
-
-    command = [sys.executable, "-m", "mypy", "--python-executable", environment.path("python")]
-    done = subprocess.run(
-        [*command, "--cache-dir", str(cache)], cwd=project, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+    installed.mypy(ACME, cache=tmp_path)
 
 
 Status = Literal["loaded", "failed", "blocked"]
@@ -234,8 +221,12 @@ def test_a_broken_plugin_costs_nothing_but_itself(
     assert acme.names("tools", "--profile", "acme-review") == broken.names(
         "tools", "--profile", "acme-review"
     )
-    sound = [p for p in reported if not p["distribution"].startswith("broken-")]
-    assert {(p["status"], len(p["failures"])) for p in sound} == {("loaded", 0)}
+    sound = {p["name"]: p for p in reported if not p["distribution"].startswith("broken-")}
+    alone = {p["name"]: p for p in acme.json("plugins")}
+    assert set(sound) == set(alone)
+    for name, plugin in alone.items():
+        for fact in ("status", "hooks", "contributions", "failures"):
+            assert sound[name][fact] == plugin[fact]
     assert broken.call("Bash", command="echo ran")["output"].startswith("ran")
 
 
