@@ -6,10 +6,10 @@ import os
 import secrets
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
-from contextlib import asynccontextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
 
 from toolcrib.agent import Agent, ToolInfo
 from toolcrib.config.folders import state_folder
@@ -214,6 +214,17 @@ class Session:
         remove_old_outputs(sessions)
         return OutputStore(sessions / self.id / "tool-results", self.settings.output.quota_bytes)
 
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.aclose()
+
     async def aclose(self) -> None:
         """Cancel what runs and close the services, the last made first."""
         self._ignore_plugins()
@@ -261,7 +272,7 @@ def offer_services(plugins: PluginHost, scope: Scope) -> None:
                 plugins.report(record.name, "contribute", message)
 
 
-def make_session(
+def open_session(
     workspace: str | os.PathLike[str] = ".",
     *,
     profile: str | None = None,
@@ -274,7 +285,26 @@ def make_session(
     overrides: Mapping[str, Any] | None = None,
     crib: Crib | None = None,
 ) -> Session:
-    """Assemble a session without entering it; whoever calls this also awaits `aclose`."""
+    """Assemble a session for a workspace; `async with` closes it at the end of the block.
+
+    Args:
+        workspace: the folder that relative paths belong to.
+        profile: a named set of tools, features and rules; the configuration names the default.
+        mode: of permissions: `manual` asks, `yolo` asks only where a rule or a guard says so,
+            `auto` never asks. Without it the profile's or the configured one.
+        plugins: modules or objects with hooks, registered beside the installed plugins.
+        autoload: whether to load the plugins of other distributions than toolcrib.
+        additional_dirs: more folders that count as part of the workspace.
+        runtime: where tools act; this machine by default.
+        environ: the environment variables, instead of those of the process.
+        overrides: configuration that wins over all files, in their shape.
+        crib: the plugins of an earlier session, to load them only once.
+
+    Raises:
+        ConfigError: the configuration cannot be used; names file, line and key.
+        NotADirectoryError: the workspace is not a folder.
+        PluginError: the permission plugin is broken, or toolcrib is not installed.
+    """
     environ = os.environ if environ is None else environ
     root = Path(workspace).absolute()
     if not root.is_dir():
@@ -300,55 +330,3 @@ def make_session(
         environment=environ,
         runtime=runtime,
     )
-
-
-@asynccontextmanager
-async def open_session(
-    workspace: str | os.PathLike[str] = ".",
-    *,
-    profile: str | None = None,
-    mode: Mode | None = None,
-    plugins: Iterable[object] = (),
-    autoload: bool = True,
-    additional_dirs: Iterable[str] = (),
-    runtime: Runtime | None = None,
-    environ: Mapping[str, str] | None = None,
-    overrides: Mapping[str, Any] | None = None,
-    crib: Crib | None = None,
-) -> AsyncIterator[Session]:
-    """Open a session for a workspace, and close it at the end of the block.
-
-    Args:
-        workspace: the folder that relative paths belong to.
-        profile: a named set of tools, features and rules; the configuration names the default.
-        mode: of permissions: `manual` asks, `yolo` asks only where a rule or a guard says so,
-            `auto` never asks. Without it the profile's or the configured one.
-        plugins: modules or objects with hooks, registered beside the installed plugins.
-        autoload: whether to load the plugins of other distributions than toolcrib.
-        additional_dirs: more folders that count as part of the workspace.
-        runtime: where tools act; this machine by default.
-        environ: the environment variables, instead of those of the process.
-        overrides: configuration that wins over all files, in their shape.
-        crib: the plugins of an earlier session, to load them only once.
-
-    Raises:
-        ConfigError: the configuration cannot be used; names file, line and key.
-        NotADirectoryError: the workspace is not a folder.
-        PluginError: the permission plugin is broken, or toolcrib is not installed.
-    """
-    session = make_session(
-        workspace,
-        profile=profile,
-        mode=mode,
-        plugins=plugins,
-        autoload=autoload,
-        additional_dirs=additional_dirs,
-        runtime=runtime,
-        environ=environ,
-        overrides=overrides,
-        crib=crib,
-    )
-    try:
-        yield session
-    finally:
-        await session.aclose()

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from toolcrib.session import Session, make_session
+if TYPE_CHECKING:
+    from toolcrib.session import Session
 
 F = TypeVar("F", bound=Callable[..., Any])
 MODES = ("manual", "auto", "yolo")
@@ -52,7 +54,9 @@ def open_for(
     mode: Any = None,
 ) -> Session:
     """The session that the options describe; what the configuration ignored goes to stderr."""
-    session = make_session(
+    from toolcrib.session import open_session  # a wrong option should not wait for it
+
+    session = open_session(
         workspace, profile=profile, mode=mode, autoload=ctx.obj.get("autoload", True)
     )
     for notice in session.settings.notices:
@@ -61,8 +65,10 @@ def open_for(
 
 
 def tell(message: str) -> None:
-    """A remark for people, on standard error."""
-    click.echo(f"toolcrib: {message}", err=True)
+    """A remark for people, on standard error; without a reader there it is dropped."""
+    lines = message.encode("utf-8", "backslashreplace").decode("utf-8").splitlines()
+    with contextlib.suppress(OSError, ValueError):
+        click.echo("\n".join(f"toolcrib: {line}" for line in lines), err=True)
 
 
 def print_json(value: object) -> None:

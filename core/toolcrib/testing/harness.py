@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from toolcrib.config.permission import Mode
 from toolcrib.pipeline.flight import Completion
-from toolcrib.session import Session, make_session
+from toolcrib.session import Session, open_session
 
 
 class ToolHarness:
@@ -42,7 +42,7 @@ class ToolHarness:
             "TOOLCRIB_STATE": str(root.parent / "state"),
             **(environ or {}),
         }
-        self.session: Session = make_session(
+        self.session: Session = open_session(
             root,
             mode=mode,
             profile=profile,
