@@ -39,7 +39,7 @@ class ReadTool(Tool[ReadInput]):
         self._reader: FileReader | None = None
 
     @property
-    def description(self) -> str:  # type: ignore[override]
+    def description(self) -> str:
         return read_description(
             __package__,
             DEFAULT_MAX_CHARS=self._settings.effective_default,
