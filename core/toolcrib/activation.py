@@ -121,10 +121,18 @@ class Activation:
         self._broken: dict[int, tuple[ToolContribution, str]] = {}
         self.decisions: list[Decision] = []
 
-    def evaluate(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Filter everything anew; returns the names added and removed."""
+    def evaluate(self, *, renew: bool = False) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Filter everything anew; returns the names added and removed.
+
+        With `renew` every tool is made again, also those that failed to be made before.
+        """
         on = self._conditions()
         before = set(self._active)
+        if renew:
+            self._broken.clear()
+            for active in self._active.values():
+                active.remove()
+            self._active.clear()
         self.decisions = self._unknown_tools(on)
         passing: list[tuple[PluginRecord, ToolContribution]] = []
         owners: dict[str, PluginRecord] = {}

@@ -61,8 +61,11 @@ class Agent:
         self._on: Conditions | None = None
         self._refusals: dict[tuple[str, str], str | None] = {}
 
-    def refresh(self, reason: str) -> None:
-        """Evaluate which tools the agent has, after something that decides it has changed."""
+    def refresh(self, reason: str, *, renew: bool = False) -> None:
+        """Evaluate which tools the agent has, after something that decides it has changed.
+
+        With `renew` the tools are made anew, for they may hold settings of their own.
+        """
         session = self.session
         self.features = resolve_features(
             session.crib.features(),
@@ -74,7 +77,7 @@ class Agent:
         self._refusals.clear()
         self.hooks.clear()
         self.note_observers()
-        added, removed = self._activation.evaluate()
+        added, removed = self._activation.evaluate(renew=renew)
         if (added or removed) and self.observed:
             from toolcrib.contract.events import ToolListUpdated
 
@@ -140,7 +143,7 @@ class Agent:
     def outputs(self) -> OutputStore:
         return self.session.outputs
 
-    @cached_property
+    @property
     def timeouts(self) -> Mapping[str, float]:
         return self.session.settings.tools.timeouts
 

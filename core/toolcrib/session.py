@@ -99,17 +99,19 @@ class Session:
         *,
         workspace: Workspace,
         settings: Settings,
-        profile: Profile,
-        mode: Mode,
+        profile: str | None,
+        mode: Mode | None,
         environment: Mapping[str, str],
         runtime: Runtime | None = None,
+        overrides: Mapping[str, Any] | None = None,
     ) -> None:
         require_permissions(crib.plugins)
         self.crib = crib
         self.id = f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(4)}"
         self.workspace = workspace
         self.settings = settings
-        self.mode: Mode = mode
+        self._chosen_mode = mode
+        self._overrides = overrides
         self.environment = environment
         self.runtime: Runtime = runtime or LocalRuntime(environment=environment)
         self.disabled_tools: frozenset[str] = frozenset()
@@ -118,7 +120,8 @@ class Session:
         self.scope = Scope("session", crib.scope)
         self._offer_values()
         offer_services(crib.plugins, self.scope)
-        self.main = Agent(self, "main", profile)
+        chosen = self._resolved_profile(profile or settings.default_profile, settings)
+        self.main = Agent(self, "main", chosen)
         offer_services(crib.plugins, self.main.scope)
         self.main.refresh("start")
         self._ignore_plugins = crib.plugins.on_change(lambda: self.main.refresh("plugins"))
@@ -165,6 +168,35 @@ class Session:
         self.runtime = runtime
         self.scope.add_value(Runtime, runtime)
         self.main.refresh("runtime")
+
+    def use_profile(self, name: str) -> None:
+        """Give the main agent another profile; raises ConfigError when there is none."""
+        self.main.profile = self._resolved_profile(name, self.settings)
+        self.main.refresh("profile")
+
+    def reload(self) -> None:
+        """Read the configuration again, for everything but the folders of the workspace.
+
+        Tools are made anew; calls that run finish with the old ones. Raises ConfigError, and
+        leaves everything as it was, when a file cannot be used.
+        """
+        settings = load_settings(
+            workspace=self.workspace.root, environ=self.environment, overrides=self._overrides
+        )
+        profile = self._resolved_profile(self.main.profile.name, settings)
+        self.settings, self.main.profile = settings, profile
+        self.blocked_plugins = frozenset(settings.plugins.blocked)
+        self.scope.add_value(Settings, settings)
+        self.main.refresh("configuration", renew=True)
+
+    @property
+    def mode(self) -> Mode:
+        """The permission mode: the one the session was opened with, the profile's, the file's."""
+        configured = self.settings.permission.default_mode
+        return self._chosen_mode or self.main.profile.mode or configured
+
+    def _resolved_profile(self, name: str, settings: Settings) -> Profile:
+        return resolve_profile(name, {**self.crib.profiles(), **settings.profiles})
 
     def section(self, name: str) -> Mapping[str, Any]:
         """The values of a table of the configuration; empty when nobody sets any."""
@@ -314,8 +346,6 @@ def open_session(
         crib = Crib.load(blocked=settings.plugins.blocked, autoload=autoload, environ=environ)
     for plugin in plugins:
         crib.plugins.register(plugin)
-    profiles = {**crib.profiles(), **settings.profiles}
-    chosen = resolve_profile(profile or settings.default_profile, profiles)
     folders = dict.fromkeys((*settings.workspace.additional_dirs, *additional_dirs))
     return Session(
         crib,
@@ -325,8 +355,9 @@ def open_session(
             home_dir=environ.get("HOME") or os.path.expanduser("~"),
         ),
         settings=settings,
-        profile=chosen,
-        mode=mode or chosen.mode or settings.permission.default_mode,
+        profile=profile,
+        mode=mode,
         environment=environ,
         runtime=runtime,
+        overrides=overrides,
     )
