@@ -50,15 +50,16 @@ class Page:
         lines = lines or [Line(number, "", "", self.source.size)]
         length = None
         width = _width(lines)
+        mixed = self._mixed(lines)
         while True:
             if not lines[0].whole and length is None and self.outline.checked:
                 length = line_length(self.source, start, style)
-            note = self._note(self._forward_status(lines, more, length))
+            note = self._note(self._forward_status(lines, more, length, mixed))
             excess = width + 1 + len(note) - self.request.budget
             if excess <= 0:
                 return _result(lines, note, truncated=more or not lines[-1].whole)
             if len(lines) > 1:
-                width -= len(lines.pop().rendered) + 1
+                width -= lines.pop().size + 1
                 more = True
                 continue
             cut = cut_shown(lines[0].raw, len(lines[0].shown) - excess)
@@ -67,7 +68,9 @@ class Page:
             lines = [Line(number, cut, cut.replace("\r", "\\r"), lines[0].end, False)]
             width = _width(lines)
 
-    def _forward_status(self, lines: list[Line], more: bool, length: int | None) -> Status:
+    def _forward_status(
+        self, lines: list[Line], more: bool, length: int | None, mixed: bool
+    ) -> Status:
         column, last = self.request.column_offset, lines[-1]
         at_end = last.whole and last.end == self.source.size
         total = self.outline.index.total(self.source)
@@ -93,7 +96,7 @@ class Page:
             total=last.number if at_end else total,
             at_end=at_end,
             checked=self.outline.checked,
-            mixed=self._mixed(lines),
+            mixed=mixed,
             fragment=fragment,
             following=following,
         )
@@ -122,15 +125,18 @@ class Page:
             style=self.outline.style,
         )
         width = _width(lines)
+        mixed = self._mixed(lines)
         while True:
-            note = self._note(self._tail_status(lines, first, last, total))
+            note = self._note(self._tail_status(lines, first, last, total, mixed))
             if lines and width + 1 + len(note) <= self.request.budget:
                 return _result(lines, note, truncated=len(lines) <= last - first)
             if not lines:
                 return self._no_line_fits(note)
-            width -= len(lines.pop(0).rendered) + 1
+            width -= lines.pop(0).size + 1
 
-    def _tail_status(self, lines: list[Line], first: int, last: int, total: int) -> Status:
+    def _tail_status(
+        self, lines: list[Line], first: int, last: int, total: int, mixed: bool
+    ) -> Status:
         missing = last - first + 1 - len(lines)
         return Status(
             first=lines[0].number if lines else None,
@@ -138,7 +144,7 @@ class Page:
             total=total,
             at_end=bool(lines) and last == total,
             checked=self.outline.checked,
-            mixed=self._mixed(lines),
+            mixed=mixed,
             following=Continuation(line_offset=first, n_lines=missing) if missing else None,
         )
 
@@ -225,8 +231,9 @@ def column_error(request: PageRequest, error: NoSuchColumn) -> ToolResult:
 
 
 def _width(lines: list[Line]) -> int:
-    return sum(len(line.rendered) + 1 for line in lines) - 1 if lines else 0
+    return sum(line.size + 1 for line in lines) - 1 if lines else 0
 
 
 def _result(lines: list[Line], note: str, *, truncated: bool) -> ToolResult:
-    return ToolResult("\n".join(line.rendered for line in lines), truncated=truncated, note=note)
+    output = "\n".join(f"{line.number}\t{line.shown}" for line in lines)
+    return ToolResult(output, truncated=truncated, note=note)
