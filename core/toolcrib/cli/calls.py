@@ -14,42 +14,68 @@ SHAPES = (
     "tool calls of an OpenAI or Anthropic message; a call is "
     '{"id": ..., "name": ..., "arguments": ...}'
 )
+_CALL_BLOCKS = ("tool_use", "function_call")
 
 
 class UnreadableCalls(ToolcribError):
     """The input holds no calls; whoever wrote it acts on it."""
 
 
-def read_calls(text: str, source: str) -> list[list[Call]]:
-    """The batches of calls in a text; `source` is its name in errors.
+def read_calls(data: bytes, source: str) -> list[list[Call]]:
+    """The batches of calls in some bytes; `source` is their name in errors.
+
+    Bytes that are not UTF-8 are kept as lone surrogates, so that a file's odd name survives.
+    Calls without an id get one that no other call has.
 
     Raises UnreadableCalls, which says where the text stops making sense.
     """
+    text = _decoded(data, source)
     if not text.strip():
         raise UnreadableCalls(f"{source} is empty: {SHAPES}")
     try:
-        document = json.loads(text)
-    except RecursionError:
-        raise UnreadableCalls(f"{source} is nested too deeply to be read") from None
+        batches = _batches(_parsed(text), source)
     except ValueError as error:
-        lines = [line for line in text.splitlines() if line.strip()]
-        if len(lines) == 1:
-            raise UnreadableCalls(f"{source}: not JSON: {error}") from None
-        return list(_json_lines(text, source))
-    return [_numbered(batch) for batch in _batches(document, source)]
+        if not _begins_with_a_document(text):
+            raise UnreadableCalls(f"{source}: not JSON: {error}; {SHAPES}") from None
+        batches = list(_json_lines(text, source))
+    _number(batches)
+    return batches
+
+
+def _decoded(data: bytes, source: str) -> str:
+    encoding = json.detect_encoding(data)
+    try:
+        return data.decode(encoding, "surrogateescape")
+    except UnicodeDecodeError:
+        raise UnreadableCalls(f"{source} is no text: {SHAPES}") from None
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+def _begins_with_a_document(text: str) -> bool:
+    """Whether the first line is JSON by itself, so that the text is meant as JSON Lines."""
+    first, rest, _ = text.strip().partition("\n")
+    try:
+        _parsed(first)
+    except ValueError:
+        return False
+    return bool(rest)
 
 
 def _json_lines(text: str, source: str) -> Iterator[list[Call]]:
     for number, line in enumerate(text.split("\n"), 1):
-        if not line.strip():
-            continue
-        place = f"{source}:{number}"
-        try:
-            value = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise UnreadableCalls(f"{place}: not JSON: {error}") from None
-        for batch in _batches(value, place):
-            yield _numbered(batch)
+        if line.strip():
+            place = f"{source}:{number}"
+            try:
+                value = _parsed(line)
+            except ValueError as error:
+                raise UnreadableCalls(f"{place}: not JSON: {error}; {SHAPES}") from None
+            yield from _batches(value, place)
 
 
 def _batches(value: Any, source: str) -> list[list[Call]]:
@@ -66,48 +92,65 @@ def _batches(value: Any, source: str) -> list[list[Call]]:
 
 def _of_message(value: dict[str, Any]) -> Any:
     """The list of calls in a provider's message or response; anything else is one call."""
-    if isinstance(value.get("choices"), list) and value["choices"]:
-        return _of_message(value["choices"][0].get("message") or {})
-    if isinstance(value.get("message"), dict):
-        return _of_message(value["message"])
-    if isinstance(value.get("tool_calls"), list):
-        return value["tool_calls"]
-    if isinstance(value.get("content"), list):
-        return [part for part in value["content"] if _is_tool_use(part)]
+    match value:
+        case {"choices": [{"message": {"tool_calls": list(calls)}}, *_]}:
+            return calls
+        case {"message": {"tool_calls": list(calls)}}:
+            return calls
+        case {"tool_calls": list(calls)}:
+            return calls
+        case {"message": {"content": list(blocks)}} | {"content": list(blocks)}:
+            return [block for block in blocks if _is_call_block(block)]
+        case {"output": list(blocks)}:
+            return [block for block in blocks if _is_call_block(block)]
     return [value]
 
 
-def _is_tool_use(part: object) -> bool:
-    return isinstance(part, dict) and part.get("type") == "tool_use"
+def _is_call_block(part: object) -> bool:
+    return isinstance(part, dict) and part.get("type") in _CALL_BLOCKS
 
 
 def _batch(value: Any, source: str) -> list[Call]:
     if not isinstance(value, list):
         raise UnreadableCalls(f"{source}: {_short(value)} is no list of calls: {SHAPES}")
+    if any(_is_call_block(item) for item in value):
+        # The content of a message: text and thoughts stand between the calls.
+        value = [item for item in value if _is_call_block(item) or not _is_other_block(item)]
     return [_call(item, source) for item in value]
 
 
+def _is_other_block(item: object) -> bool:
+    return isinstance(item, dict) and "type" in item and "name" not in item
+
+
 def _call(value: Any, source: str) -> Call:
-    if not isinstance(value, dict):
-        raise UnreadableCalls(f"{source}: {_short(value)} is no call: {SHAPES}")
-    call_id = value.get("id", value.get("call_id"))
-    function = value.get("function")
-    if isinstance(function, dict):
-        name, arguments = function.get("name"), function.get("arguments")
-    elif value.get("type") == "tool_use":
-        name, arguments = value.get("name"), value.get("input")
-    else:
-        name, arguments = value.get("name"), value.get("arguments")
-    if not isinstance(name, str):
-        raise UnreadableCalls(f"{source}: {_short(value)} names no tool: {SHAPES}")
-    return {"id": call_id, "name": name, "arguments": arguments}
+    match value:
+        case {"function": {"name": str(name), **function}}:
+            arguments = function.get("arguments")
+        case {"type": "tool_use", "name": str(name)}:
+            arguments = value.get("input")
+        case {"name": str(name)}:
+            arguments = value.get("arguments")
+        case dict():
+            raise UnreadableCalls(f"{source}: {_short(value)} names no tool: {SHAPES}")
+        case _:
+            raise UnreadableCalls(f"{source}: {_short(value)} is no call: {SHAPES}")
+    # Where OpenAI writes both, the id is that of the message, and the call_id is answered to.
+    return {"id": value.get("call_id", value.get("id")), "name": name, "arguments": arguments}
 
 
-def _numbered(batch: list[Call]) -> list[Call]:
-    """Calls without an id get one; ids are kept as they are."""
-    for number, call in enumerate(batch, 1):
-        call["id"] = f"call_{number}" if call["id"] is None else str(call["id"])
-    return batch
+def _number(batches: list[list[Call]]) -> None:
+    """Make every id text; ids that are given stay as they are."""
+    calls = [call for batch in batches for call in batch]
+    given = {str(call["id"]) for call in calls}
+    for number, call in enumerate(calls, 1):
+        if call["id"] is not None:
+            call["id"] = str(call["id"])
+            continue
+        made = f"call_{number}"
+        while made in given:
+            made += "_"
+        call["id"] = made
 
 
 def _short(value: object) -> str:

@@ -5,13 +5,23 @@ from __future__ import annotations
 import os
 import sys
 from importlib import import_module
+from typing import Any
 
 import click
 
 from toolcrib._version import __version__
+from toolcrib.cli.common import tell
 from toolcrib.errors import ToolcribError
 
 COMMANDS = ("run", "call", "tools", "explain", "plugins", "config", "trust", "new", "completion")
+
+UNUSABLE = 2
+"""Exit status when the command line, the input or the configuration cannot be used."""
+UNWRITABLE = 74
+"""Exit status when results cannot be written; EX_IOERR of sysexits."""
+INTERRUPTED = 130
+READER_GONE = 141
+"""Exit status when the reader of a pipe has gone, as if SIGPIPE had ended the program."""
 
 EPILOG = """\b
 Examples:
@@ -19,7 +29,15 @@ Examples:
   toolcrib call Read '{"path": "README.md"}'
   toolcrib run calls.json --mode yolo --json
   toolcrib explain Bash
+
+Results go to standard output, everything else to standard error. Exit status 2: the command
+line, the input or the configuration cannot be used; 74: results cannot be written; 130:
+interrupted; 141: the reader of a pipe has gone.
 """
+
+
+class _ReaderGone(Exception):
+    """Whoever reads standard output has seen enough."""
 
 
 class _Commands(click.Group):
@@ -45,6 +63,15 @@ class _Commands(click.Group):
             ctx.fail(f"There is no command {args[0]!r}.{hint}")
         return super().resolve_command(ctx, args)
 
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+        except BrokenPipeError as error:
+            # Click would end with status 1, like a command that found something wrong.
+            raise _ReaderGone from error
+        return result
+
 
 @click.group(cls=_Commands, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="toolcrib")
@@ -58,20 +85,69 @@ def cli(ctx: click.Context, safe: bool) -> None:
 
 
 def main() -> None:
-    """Run the command line; an expected error is one message on standard error, exit status 2."""
+    """Run the command line; an expected error is one message on standard error."""
+    output_is_closed = sys.stdout is None
+    _open_closed_streams()
+    if output_is_closed:
+        tell("standard output is closed: there is nowhere to write results to")
+        sys.exit(UNWRITABLE)
+    sys.exit(_run())
+
+
+def _run() -> int:
     try:
         status = cli(prog_name="toolcrib", standalone_mode=False)
-        sys.exit(status if isinstance(status, int) else 0)
+        sys.stdout.flush()
     except click.ClickException as error:
-        error.show()
-        sys.exit(error.exit_code)
+        return _tell_usage(error)
     except (click.Abort, KeyboardInterrupt):
-        print("toolcrib: interrupted", file=sys.stderr)  # noqa: T201
-        sys.exit(130)
+        tell("interrupted")
+        return INTERRUPTED
+    except (_ReaderGone, BrokenPipeError):
+        _drop_output()
+        return READER_GONE
     except (ToolcribError, NotADirectoryError) as error:
-        print(f"toolcrib: {error}", file=sys.stderr)  # noqa: T201
-        sys.exit(2)
-    except BrokenPipeError:
-        # The reader has seen enough; nothing more may be written, also not at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(141)
+        tell(str(error))
+        return UNUSABLE
+    except OSError as error:
+        if error.filename:
+            tell(f"{error.filename}: {error.strerror}")
+            return UNUSABLE
+        _drop_output()
+        tell(f"the results cannot be written: {error.strerror or error}")
+        return UNWRITABLE
+    return status if isinstance(status, int) else 0
+
+
+def _tell_usage(error: click.ClickException) -> int:
+    """Say what is wrong with the command line, and which help answers it."""
+    message, context = error.format_message(), getattr(error, "ctx", None)
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        click.echo(message, err=True)
+    elif context is None:
+        tell(message)
+    else:
+        end = " " if message.endswith("?") else ". "
+        tell(f"{message.rstrip('.')}{end}See '{context.command_path} -h'.")
+    return error.exit_code
+
+
+def _open_closed_streams() -> None:
+    """Give closed standard streams something to read from and write to.
+
+    Otherwise the next file that is opened gets the number of, say, standard error, and with it
+    whatever a child process prints there.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            null = os.open(os.devnull, os.O_RDWR)
+            if null != number:
+                os.dup2(null, number)
+                os.close(null)
+            mode = "w" if number else "r"
+            setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))
+
+
+def _drop_output() -> None:
+    """Nothing more can be written, also not what is flushed at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -54,14 +54,15 @@ def command(
     ctx.exit(run_batches(session, batches, as_json=as_json, events=events))
 
 
-def _input(calls: str) -> tuple[str, str]:
+def _input(calls: str) -> tuple[bytes, str]:
     if calls == "-":
-        if sys.stdin is None or sys.stdin.isatty():
+        if sys.stdin.isatty():
             raise click.UsageError("give a file of calls, or pipe calls into standard input")
-        return sys.stdin.buffer.read().decode("utf-8", "surrogateescape"), "standard input"
+        return sys.stdin.buffer.read(), "standard input"
     try:
-        return Path(calls).read_bytes().decode("utf-8-sig", "surrogateescape"), calls
-    except OSError as error:
+        return Path(calls).read_bytes(), calls
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
         raise click.BadParameter(
-            f"{calls!r} cannot be read: {error.strerror}", param_hint="CALLS"
+            f"{calls!r} cannot be read: {reason}", param_hint="CALLS"
         ) from None

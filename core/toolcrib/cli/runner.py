@@ -7,10 +7,12 @@ import contextlib
 import json
 import signal
 import sys
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from time import monotonic
 from typing import Any
 
+from toolcrib.cli.common import tell
 from toolcrib.cli.transcript import print_entry, print_record
 from toolcrib.contract.events import Event, event_to_dict
 from toolcrib.contract.result import ToolResult
@@ -18,93 +20,127 @@ from toolcrib.pipeline.flight import Completion
 from toolcrib.pipeline.texts import aborted
 from toolcrib.session import Session
 
-INTERRUPTED = 130
-"""Exit status after SIGINT, as shells report it."""
 PROGRESS_AFTER_S = 1.0
 PROGRESS_EVERY_S = 5.0
+_CLEAR_LINE = "\r\x1b[K"
 
 
 def run_batches(
     session: Session, batches: Sequence[list[dict[str, Any]]], *, as_json: bool, events: bool
 ) -> int:
-    """Run the batches one after the other and print each completion; returns the exit status."""
-    return asyncio.run(_Run(session, batches, as_json).run(events))
+    """Run the batches one after the other and print each completion; returns the exit status.
+
+    That is 0, or 128 and the number of the signal that interrupted: 130 after Ctrl-C.
+    """
+    run = _Run(session, batches, as_json=as_json, events=events)
+    try:
+        asyncio.run(run.run())
+    except KeyboardInterrupt:
+        tell("ended without waiting for what runs")
+    return run.status
 
 
 class _Run:
     def __init__(
-        self, session: Session, batches: Sequence[list[dict[str, Any]]], as_json: bool
+        self,
+        session: Session,
+        batches: Sequence[list[dict[str, Any]]],
+        *,
+        as_json: bool,
+        events: bool,
     ) -> None:
         self._session = session
         self._batches = batches
         self._as_json = as_json
-        self._interrupts = 0
+        self._events = events
+        self._signal = 0
+        self._batch = 0
+        self._open: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
         self._done = 0
-        self._total = 0
-        self._current = 0
+        self._line_shown = False
+        self._ended = False
 
-    async def run(self, events: bool) -> int:
-        if events:
+    @property
+    def status(self) -> int:
+        return 128 + self._signal if self._signal else 0
+
+    async def run(self) -> None:
+        if self._events:
             self._session.subscribe(_print_event)
         try:
             with self._signals():
                 for number, batch in enumerate(self._batches, 1):
-                    self._current, self._total, self._done = number, len(batch), 0
-                    if self._interrupts:
-                        self._print_unstarted(batch)
+                    self._batch, self._done = number, 0
+                    self._expect(batch)
+                    if self._signal:
+                        self._abort_open()
                     else:
                         await self._run_batch(batch)
         finally:
             await self._session.aclose()
-        return INTERRUPTED if self._interrupts else 0
 
     async def _run_batch(self, batch: list[dict[str, Any]]) -> None:
-        arguments = {call["id"]: call["arguments"] for call in batch}
-        progress = asyncio.create_task(self._tell_progress())
+        # The events tell more than a progress line, and are read by a program.
+        progress = None if self._events else asyncio.create_task(self._show_progress(len(batch)))
         try:
-            async for done in self._session.execute(batch, turn_id=str(self._current)):
-                self._done += 1
-                self._print(done, arguments.get(done.id))
+            async for done in self._session.execute(batch, turn_id=str(self._batch)):
+                self._print(done)
         finally:
-            progress.cancel()
+            if progress is not None:
+                progress.cancel()
+            self._clear_line()
 
-    def _print(self, done: Completion, arguments: Any) -> None:
+    def _expect(self, batch: list[dict[str, Any]]) -> None:
+        for call in batch:
+            self._open[call["id"]].append(call)
+
+    def _print(self, done: Completion) -> None:
+        if self._ended:
+            return
+        call = self._open[done.id].pop(0)
+        self._done += 1
+        self._clear_line()
         if self._as_json:
             print_record(done)
         else:
-            print_entry(done, arguments)
+            print_entry(done, call["arguments"])
 
-    def _print_unstarted(self, batch: list[dict[str, Any]]) -> None:
-        """Calls of batches that an interrupt kept from starting have a result too."""
-        for call in batch:
-            result = ToolResult(aborted(by_user=True, started=False), is_error=True)
-            self._print(Completion(call["id"], call["name"], "aborted", result), call["arguments"])
+    def _abort_open(self) -> None:
+        """Calls that an interrupt kept from starting, or from being waited for, have a result."""
+        by_user = self._signal == signal.SIGINT
+        for call in [call for calls in self._open.values() for call in calls]:
+            result = ToolResult(aborted(by_user=by_user, started=self._ended), is_error=True)
+            self._print(Completion(call["id"], call["name"], "aborted", result))
 
-    async def _tell_progress(self) -> None:
+    async def _show_progress(self, total: int) -> None:
         started = monotonic()
         terminal = sys.stderr.isatty()
         await asyncio.sleep(PROGRESS_AFTER_S)
-        try:
-            while True:
-                text = (
-                    f"batch {self._current} of {len(self._batches)}: {self._done} of "
-                    f"{self._total} calls done after {monotonic() - started:.0f} s"
-                )
-                sys.stderr.write(f"\r\x1b[K{text}" if terminal else f"toolcrib: {text}\n")
-                sys.stderr.flush()
-                await asyncio.sleep(PROGRESS_AFTER_S if terminal else PROGRESS_EVERY_S)
-        finally:
+        while True:
+            text = (
+                f"batch {self._batch} of {len(self._batches)}: {self._done} of "
+                f"{total} calls done after {monotonic() - started:.0f} s"
+            )
             if terminal:
-                sys.stderr.write("\r\x1b[K")
-                sys.stderr.flush()
+                self._line_shown = True
+                _write_error(_CLEAR_LINE + text)
+            else:
+                tell(text)
+            await asyncio.sleep(PROGRESS_AFTER_S if terminal else PROGRESS_EVERY_S)
+
+    def _clear_line(self) -> None:
+        if self._line_shown:
+            self._line_shown = False
+            _write_error(_CLEAR_LINE)
 
     @contextlib.contextmanager
     def _signals(self) -> Iterator[None]:
         """The first interrupt cancels the calls that run, the second ends the program."""
         loop = asyncio.get_running_loop()
         handled = []
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            with contextlib.suppress(NotImplementedError, ValueError, RuntimeError):
+        for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+            with contextlib.suppress(AttributeError, NotImplementedError, ValueError, RuntimeError):
+                number = getattr(signal, name)
                 loop.add_signal_handler(number, self._interrupt, number)
                 handled.append(number)
         try:
@@ -114,12 +150,31 @@ class _Run:
                 loop.remove_signal_handler(number)
 
     def _interrupt(self, number: int) -> None:
-        self._interrupts += 1
-        if self._interrupts > 1:
-            raise KeyboardInterrupt
-        sys.stderr.write("toolcrib: interrupted: stopping what runs; once more ends at once\n")
-        self._session.cancel(by_user=number == signal.SIGINT)
+        self._clear_line()
+        if not self._signal:
+            self._signal = number
+            tell("interrupted: stopping what runs; once more ends at once")
+            self._session.cancel(by_user=number == signal.SIGINT)
+            return
+        if not self._ended:
+            self._end_at_once()
+        raise KeyboardInterrupt
+
+    def _end_at_once(self) -> None:
+        """Say what nobody waits for any more, of this batch and of those behind it."""
+        for batch in self._batches[self._batch :]:
+            self._expect(batch)
+        with contextlib.suppress(OSError):
+            self._abort_open()
+        self._ended = True
 
 
 def _print_event(event: Event) -> None:
-    sys.stderr.write(json.dumps(event_to_dict(event), ensure_ascii=True, default=str) + "\n")
+    _write_error(json.dumps(event_to_dict(event), ensure_ascii=True, default=str) + "\n")
+
+
+def _write_error(text: str) -> None:
+    # A reader of standard error that has gone is no reason to stop the calls.
+    with contextlib.suppress(OSError, ValueError):
+        sys.stderr.write(text)
+        sys.stderr.flush()
