@@ -154,3 +154,14 @@ async def test_one_line_of_many_megabytes_is_not_read_as_a_whole(session: ToolHa
     assert bytes_read() - before < 2 * MEBI
     assert done.result.truncated and '"column_offset"' in str(done.result.note)
     path.unlink()
+
+
+async def test_bytes_that_are_no_text_are_found_where_they_are_passed(
+    session: ToolHarness,
+) -> None:
+    path = Path(session.root) / "one-line.json"
+    path.write_bytes(b"x" * MEBI + b"\xff" + b"x" * (70 * MEBI))
+    assert not (await session.call("Read", path="one-line.json")).result.is_error
+    done = await session.call("Read", path="one-line.json", column_offset=2 * MEBI)
+    assert done.result.is_error and "0xff in line 1" in str(done.result.output)
+    path.unlink()

@@ -7,7 +7,7 @@ from attrs import frozen
 from toolcrib import ToolResult
 from toolcrib_os.read.column import NoSuchColumn, cut_shown, line_length, seek_column
 from toolcrib_os.read.index import end_of_lines, start_of_tail
-from toolcrib_os.read.outline import Outline
+from toolcrib_os.read.outline import NotUtf8, Outline
 from toolcrib_os.read.source import Source
 from toolcrib_os.read.status import Continuation, Fragment, PageRequest, Status, render_status
 from toolcrib_os.read.window import Line, take_backward, take_forward
@@ -30,7 +30,14 @@ class Page:
 
     def read(self) -> ToolResult:
         """The page, or an error when nothing fits."""
-        return self._forward() if self.request.line_offset > 0 else self._tail()
+        if self.request.line_offset < 0:
+            return self._tail()
+        try:
+            return self._forward()
+        except UnicodeDecodeError as error:  # on the way to a column of a line not checked before
+            around = error.object[max(0, error.start - 64) : error.start + 64]
+            byte = error.object[error.start]
+            raise NotUtf8(self.request.line_offset, byte, around) from None
 
     def _forward(self) -> ToolResult:
         number, column = self.request.line_offset, self.request.column_offset
