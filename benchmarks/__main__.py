@@ -1,0 +1,79 @@
+"""The command: measures the rows that were asked for, one after the other."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks import calls, discovery, reading, search, shell, soak, startup
+from benchmarks.lab import FULL, QUICK, Lab
+from benchmarks.record import Benchmark, Measured, Row
+from benchmarks.table import as_json, print_heading, print_row
+
+FAMILIES = (calls, startup, discovery, search, reading, shell, soak)
+ALL: list[Benchmark] = [one for family in FAMILIES for one in family.BENCHMARKS]
+
+
+def main() -> int:
+    """Measure and print; status 1 when a target is not met."""
+    options = _parser().parse_args()
+    if options.list:
+        for benchmark in ALL:
+            print(f"{benchmark.name:22} {benchmark.what}")
+        return 0
+    rows = _measure(_chosen(options.names), quick=options.quick)
+    if options.json is not None:
+        text = json.dumps(as_json(rows, quick=options.quick), indent=2)
+        options.json.write_text(text + "\n", encoding="utf-8")
+    missed = [row.benchmark.name for row in rows if row.met is False]
+    if missed:
+        print(f"\nnot met: {', '.join(missed)}")
+    return 1 if missed else 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks",
+        description="Measures toolcrib against the floor of each job, both in the same run. The "
+        "full size takes some minutes, 1.5 GB of temporary disk space, and a quiet machine.",
+    )
+    parser.add_argument("names", nargs="*", help="rows to measure, or how their names begin")
+    parser.add_argument("--quick", action="store_true", help="small sizes, to see that it works")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the rows to a file")
+    parser.add_argument("--list", action="store_true", help="list the names of the rows")
+    return parser
+
+
+def _chosen(names: Sequence[str]) -> list[Benchmark]:
+    for name in names:
+        if not any(benchmark.name.startswith(name) for benchmark in ALL):
+            sys.exit(f"no row is named {name!r}; see --list")
+    return [b for b in ALL if not names or b.name.startswith(tuple(names))]
+
+
+def _measure(benchmarks: Sequence[Benchmark], *, quick: bool) -> list[Row]:
+    rows = []
+    print_heading()
+    with tempfile.TemporaryDirectory(prefix="toolcrib-bench-") as folder:
+        lab = Lab(QUICK if quick else FULL, Path(folder))
+        for benchmark in benchmarks:
+            if sys.stderr.isatty():
+                print(f"measuring {benchmark.name} ...", end="\r", file=sys.stderr, flush=True)
+            try:
+                measured = asyncio.run(benchmark.measure(lab))
+            except (OSError, RuntimeError, subprocess.SubprocessError) as error:
+                measured = Measured(ours=0, unit="ms", failed=f"not measured: {error}")
+            row = Row(benchmark=benchmark, measured=measured)
+            print_row(row)
+            rows.append(row)
+    return rows
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,156 @@
+"""Bash: how fast a command starts, and what a flood of output costs."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import AbstractAsyncContextManager
+
+import toolcrib
+from benchmarks.lab import Lab
+from benchmarks.record import Benchmark, Measured
+from benchmarks.search import call
+from benchmarks.timing import race
+from benchmarks.usage import current_memory, forget_peak, peak_memory, usage
+
+KEPT_BYTES = 25_000
+MAX_MEMORY_MB = 64.0
+
+
+async def start_true(lab: Lab) -> Measured:
+    count = lab.sizes.processes
+    async with _session(lab) as session:
+
+        async def floor() -> None:
+            for _ in range(count):
+                process = await _start("true")
+                await process.communicate()
+
+        async def ours() -> None:
+            for _ in range(count):
+                await call(session, "Bash", {"command": "true"})
+
+        pair = await race(floor, ours, rounds=lab.sizes.rounds)
+    scale = 1e3 / count
+    return Measured(floor=pair.floor_s * scale, ours=pair.ours_s * scale, unit="ms")
+
+
+async def unbroken_output(lab: Lab) -> Measured:
+    return await _flood(lab, _unbroken(lab.sizes.outputs[0]))
+
+
+async def lined_output(lab: Lab) -> Measured:
+    return await _flood(lab, _lines(lab.sizes.outputs[0]))
+
+
+async def unbroken_memory(lab: Lab) -> Measured:
+    return await _memory(lab, _unbroken(lab.sizes.outputs[1]))
+
+
+async def lined_memory(lab: Lab) -> Measured:
+    return await _memory(lab, _lines(lab.sizes.outputs[1]))
+
+
+def _unbroken(size: int) -> str:
+    return f"head -c {size} /dev/zero | tr '\\0' x"
+
+
+def _lines(size: int) -> str:
+    return f"yes {'x' * 79} | head -c {size}"
+
+
+def _session(lab: Lab) -> AbstractAsyncContextManager[toolcrib.Session]:
+    return toolcrib.open_session(lab.workspace, mode="yolo", environ=lab.environment, crib=lab.crib)
+
+
+async def _start(command: str) -> asyncio.subprocess.Process:
+    pipe, null = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL
+    return await asyncio.create_subprocess_exec(
+        "/bin/bash", "-c", command, stdin=null, stdout=pipe, stderr=asyncio.subprocess.STDOUT
+    )
+
+
+async def _bounded(command: str) -> None:
+    """Read all output and keep its start and its end."""
+    process = await _start(command)
+    assert process.stdout is not None
+    head, tail = bytearray(), bytearray()
+    while chunk := await process.stdout.read(65_536):
+        if len(head) < KEPT_BYTES:
+            head += chunk[: KEPT_BYTES - len(head)]
+        tail += chunk
+        if len(tail) > 8 * KEPT_BYTES:
+            del tail[:-KEPT_BYTES]
+    await process.wait()
+
+
+async def _flood(lab: Lab, command: str) -> Measured:
+    async with _session(lab) as session:
+        before = usage()
+        pair = await race(
+            lambda: _bounded(command),
+            lambda: call(session, "Bash", {"command": command}),
+            rounds=max(3, lab.sizes.rounds // 2),
+        )
+        left = usage().children - before.children
+    failed = f"{left} processes left running" if left else ""
+    return Measured(floor=pair.floor_s * 1e3, ours=pair.ours_s * 1e3, unit="ms", failed=failed)
+
+
+async def _memory(lab: Lab, command: str) -> Measured:
+    """The growth of the peak while a command prints a gigabyte."""
+    async with _session(lab) as session:
+        await call(session, "Bash", {"command": "true"})
+        growth = []
+        for work in (
+            lambda: _bounded(command),
+            lambda: call(session, "Bash", {"command": command, "timeout": 300}),
+        ):
+            before = current_memory()
+            forget_peak()
+            await work()
+            growth.append(max(0.1, peak_memory() - before))
+    return Measured(floor=growth[0], ours=growth[1], unit="MB")
+
+
+BENCHMARKS = [
+    Benchmark(
+        name="bash-true",
+        what="Bash: `true`",
+        floor="asyncio with bash -c true",
+        measure=start_true,
+        max_ratio=2.0,
+        peers="kimi-cli 1.0x, openhands 13x to 80x",
+    ),
+    Benchmark(
+        name="bash-unbroken",
+        what="Bash: 200 MB of output without a newline (--quick: 10 MB)",
+        floor="bounded reading with asyncio",
+        measure=unbroken_output,
+        max_ratio=1.5,
+        peers="openhands 17x, kimi-cli fails and leaves the processes running",
+    ),
+    Benchmark(
+        name="bash-lines",
+        what="Bash: 200 MB of lines (--quick: 10 MB)",
+        floor="bounded reading with asyncio",
+        measure=lined_output,
+        max_ratio=1.5,
+        peers="kimi-cli 12x, openhands 26x",
+    ),
+    Benchmark(
+        name="bash-unbroken-memory",
+        what="Bash: peak memory with 1 GB without a newline (--quick: 20 MB)",
+        floor="bounded reading with asyncio",
+        measure=unbroken_memory,
+        max_value=MAX_MEMORY_MB,
+        peers="at 200 MB: openhands 263 MB",
+    ),
+    Benchmark(
+        name="bash-lines-memory",
+        what="Bash: peak memory with 1 GB of lines (--quick: 20 MB)",
+        floor="bounded reading with asyncio",
+        measure=lined_memory,
+        max_value=MAX_MEMORY_MB,
+        peers="at 200 MB: kimi-cli 87 MB, openhands 255 MB",
+    ),
+]
