@@ -201,7 +201,11 @@ class _Batch:
             flight.result = attrs.evolve(
                 flight.result, note=f"{note}\n{texts.INTERRUPTED}" if note else texts.INTERRUPTED
             )
-        await self._finish(flight, finalize(flight, self._host))
+        steps = finalize(flight, self._host)
+        if steps is None:
+            self._complete(flight)
+        else:
+            await self._finish(flight, steps)
 
     def _prepare_rest(self) -> None:
         """Prepare as far as nothing has to be awaited; a task does the rest."""
@@ -297,22 +301,18 @@ class _Batch:
                 self._finish_soon(flight)
 
     def _finish_soon(self, flight: Flight) -> None:
-        """Finish a call, at once when no hook has to be awaited."""
+        """Finish a call, at once when no hook wants to see its outcome."""
         steps = finalize(flight, self._host)
-        try:
-            awaitable = next(steps)
-        except StopIteration:
+        if steps is None:
             self._complete(flight)
             return
-        task = self._loop.create_task(self._finish(flight, steps, awaitable))
+        task = self._loop.create_task(self._finish(flight, steps))
         self._finishing.add(task)
         task.add_done_callback(self._finishing.discard)
 
-    async def _finish(
-        self, flight: Flight, steps: Steps, awaitable: Awaitable[Any] | None = None
-    ) -> None:
+    async def _finish(self, flight: Flight, steps: Steps) -> None:
         try:
-            await drive(steps, awaitable)
+            await drive(steps)
         finally:
             self._complete(flight)
 

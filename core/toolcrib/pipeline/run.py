@@ -19,6 +19,7 @@ from toolcrib.pipeline import texts
 from toolcrib.pipeline.flight import Flight, Steps
 from toolcrib.pipeline.host import Host
 from toolcrib.pipeline.prepare import call_hook
+from toolcrib.plugins.hook_calls import Implementation
 from toolcrib.plugins.loader import describe
 from toolcrib.truncation import fit_budget
 
@@ -71,28 +72,42 @@ def _sender(flight: Flight, host: Host) -> Callable[[Update], None]:
     return send
 
 
-def finalize(flight: Flight, host: Host) -> Steps:
-    """Let the hooks see the outcome, put the result into shape, fit it into the budget."""
-    call = flight.call
-    result = checked(flight.result, call.name)
-    implementations = host.hooks.for_tool("did_execute", call.name)
+def finalize(flight: Flight, host: Host) -> Steps | None:
+    """Let the hooks see the outcome, put the result into shape, fit it into the budget.
+
+    Done on return when no hook wants to see it; otherwise what is returned has to be done.
+    """
+    implementations = host.hooks.for_tool("did_execute", flight.call.name)
     if implementations:
-        assert flight.outcome is not None
-        outcome = Outcome(flight.outcome, result)
-        for implementation in implementations:
-            before = outcome.result
-            try:
-                answer = call_hook(implementation, call=call, outcome=outcome)
-                if answer is not None and inspect.isawaitable(answer):
-                    yield answer
-                if not isinstance(outcome.result, ToolResult):
-                    raise TypeError(f"it set the result to {outcome.result!r}")
-            except (Exception, SystemExit) as error:
-                host.report(implementation.plugin, "did_execute", describe(error))
-                outcome.result = _with_warning(before, implementation.plugin, describe(error))
-        result = checked(outcome.result, call.name)
-    result = normalised(result)
-    if result.spilled is not None or len(result.output) > MAX_CHARS or type(result.output) is tuple:
+        return _show_hooks(flight, host, implementations)
+    _shape(flight, host)
+    return None
+
+
+def _show_hooks(flight: Flight, host: Host, implementations: tuple[Implementation, ...]) -> Steps:
+    call = flight.call
+    assert flight.outcome is not None
+    outcome = Outcome(flight.outcome, checked(flight.result, call.name))
+    for implementation in implementations:
+        before = outcome.result
+        try:
+            answer = call_hook(implementation, call=call, outcome=outcome)
+            if answer is not None and inspect.isawaitable(answer):
+                yield answer
+            if not isinstance(outcome.result, ToolResult):
+                raise TypeError(f"it set the result to {outcome.result!r}")
+        except (Exception, SystemExit) as error:
+            host.report(implementation.plugin, "did_execute", describe(error))
+            outcome.result = _with_warning(before, implementation.plugin, describe(error))
+    flight.result = outcome.result
+    _shape(flight, host)
+
+
+def _shape(flight: Flight, host: Host) -> None:
+    call = flight.call
+    result = normalised(checked(flight.result, call.name))
+    output = result.output
+    if result.spilled is not None or len(output) > MAX_CHARS or not isinstance(output, str):
         result = fit_budget(result, tool_name=call.name, call_id=call.id, store=host.outputs)
     flight.result = result
     if host.observed:
