@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from attrs import evolve
 
@@ -25,6 +25,8 @@ from toolcrib_features.stale_guard.memory import Knowledge, Memory, memory_of
 from toolcrib_features.stale_guard.settings import StaleGuardSettings
 
 T = TypeVar("T")
+_Missing = Literal["all", "change"] | tuple[int, int]
+"""The whole file, its latest change, or so many of its lines (and how many it has)."""
 
 
 def guard(call: ToolCall) -> None:
@@ -56,13 +58,13 @@ class _Watch:
         if self._call.name == "Read":
             return await self._watched_read(context, key)
         known = self._memory.get(key)
-        objection = await _quickly(real, lambda: self._objection(real, known))
+        missing = await _quickly(real, lambda: _missing(real, known))
+        objection = self._objection(missing)
         if objection is not None and not self._warn_only:
             return ToolResult.error(objection)
         result = await self._body(context)
         if not result.is_error:
-            knew_all = objection is None and (known is None or known.seen is None)
-            await self._note_change(key, knew_all=knew_all)
+            await self._note_change(key, knew_all=missing is None)
         return result if objection is None else _with_warning(result, objection)
 
     async def _watched_read(self, context: ToolContext, key: tuple[str, str]) -> ToolResult:
@@ -83,32 +85,28 @@ class _Watch:
         self._memory[key] = Knowledge(file, seen)
         return result
 
-    def _objection(self, real: str, known: Knowledge | None) -> str | None:
+    def _objection(self, missing: _Missing | None) -> str | None:
         """Why the call should not run, or None."""
         name, path = self._call.name, self._call.arguments.get("path", self._path)
-        if stamp_of(real) is None:
-            return None
-        if known is None:
-            return (
-                f"{path!r} exists and was not read yet: Read it first, then repeat the {name}. "
-                "Nothing was changed."
-            )
-        if not unchanged(real, known.file):
-            return (
-                f"{path!r} has changed since it was last read (by a command, another program or "
-                f"the user): Read it again, then repeat the {name} if it still applies. Nothing "
-                "was changed."
-            )
-        if known.seen is None or not self._overwrites:
-            return None
-        total = total_lines(real)
-        if not (missing := unseen(known.seen, total)):
-            return None
-        return (
-            f"{missing} lines never shown: {path!r} has {total} lines as it is now, of which Read "
-            f"has shown you {total - missing}, and this Write would delete the others unseen. Read "
-            "them first, or change the part that you know with Edit. Nothing was changed."
-        )
+        match missing:
+            case "all":
+                return (
+                    f"{path!r} exists and was not read yet: Read it first, then repeat the {name}. "
+                    "Nothing was changed."
+                )
+            case "change":
+                return (
+                    f"{path!r} has changed since it was last read (by a command, another program "
+                    f"or the user): Read it again, then repeat the {name} if it still applies. "
+                    "Nothing was changed."
+                )
+            case (count, total) if self._overwrites:
+                return (
+                    f"{count} lines never shown: {path!r} has {total} lines as it is now, of which "
+                    f"you have seen {total - count}, and this Write would delete the others. Read "
+                    "them first, or change the part that you know with Edit. Nothing was changed."
+                )
+        return None
 
     async def _note_change(self, key: tuple[str, str], *, knew_all: bool) -> None:
         """After a change of its own the agent knows the file as it is now."""
@@ -128,6 +126,21 @@ class _Watch:
     def _overwrites(self) -> bool:
         call = self._call
         return call.name == "Write" and call.arguments.get("mode", "overwrite") == "overwrite"
+
+
+def _missing(real: str, known: Knowledge | None) -> _Missing | None:
+    """What an agent does not know of the file as it is; None if it knows all, or there is none."""
+    if stamp_of(real) is None:
+        return None
+    if known is None:
+        return "all"
+    if not unchanged(real, known.file):
+        return "change"
+    if known.seen is None:
+        return None
+    total = total_lines(real)
+    count = unseen(known.seen, total)
+    return (count, total) if count else None
 
 
 async def _quickly(path: str, work: Callable[[], T]) -> T:
