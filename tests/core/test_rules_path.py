@@ -132,3 +132,13 @@ class TestAgainstRegularExpressions:
 )
 def test_a_long_path_is_answered_at_once(pattern: str) -> None:
     assert not covers(pattern, "/aaa" * 25_000)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    ["caf\u00e9 1.txt", "cafe\u0301 1.txt", "caf\u00e9\u202f1.txt", "CAFE\u0301\u00a01.txt"],
+)
+@pytest.mark.parametrize("written", ["caf\u00e9 1.txt", "cafe\u0301\u202f1.txt", "caf\u00e9*"])
+def test_a_rule_covers_every_unicode_spelling_of_a_name(written: str, asked: str) -> None:
+    """Read may open a file under another spelling of its name; the rule on it must hold."""
+    assert match_path_rule(written, f"/w/{asked}", cwd="/w", home_dir=None)

@@ -14,17 +14,18 @@ from toolcrib.rules.rule import escape
 
 _ESCAPED = re.compile(r"\\.", re.DOTALL)
 _META = frozenset("*?[]{}()!+@|")
+_UNICODE_SPACE = re.compile(r"[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
 _OPEN_STARTS = tuple("*?[{(!+@")
 
 
 def match_path_rule(rule_args: str, subject: str, *, cwd: str, home_dir: str | None) -> bool:
     """Tell whether the arguments of a rule cover a path.
 
-    `*` stays within a segment, `**` as a segment goes across, both cover hidden names; case does
-    not count. Relative patterns and subjects start at `cwd`, `~` is `home_dir`. Empty arguments
+    `*` stays within a segment, `**` as a segment goes across, both cover hidden names; neither case
+    nor the Unicode spelling of accents and spaces counts. Relative patterns and subjects start at `cwd`, `~` is `home_dir`. Empty arguments
     cover everything, a leading `!` turns the rest around. Never raises.
     """
-    folded = _absolute(subject, cwd, home_dir).lower()
+    folded = _folded(_absolute(subject, cwd, home_dir))
     return apply_negated(
         rule_args,
         lambda pattern: (
@@ -47,8 +48,21 @@ def _compiled(pattern: str, cwd: str, home_dir: str | None) -> tuple[Glob, ...]:
     spellings = [_absolute_pattern(pattern, cwd, home_dir)]
     if pattern.startswith(_OPEN_STARTS):
         spellings.append(pattern)
-    globs = (compile_or_none(spelling.lower(), segmented=True) for spelling in spellings)
+    globs = (compile_or_none(_folded(spelling), segmented=True) for spelling in spellings)
     return tuple(glob for glob in globs if glob is not None)
+
+
+def _folded(text: str) -> str:
+    """The form in which paths are compared: without case, and however Unicode spells them.
+
+    Read opens a file whose name differs from the one it was given only in how accents and spaces
+    are spelled; a rule on that file has to cover the other spelling too.
+    """
+    if not text.isascii():
+        import unicodedata
+
+        text = unicodedata.normalize("NFC", _UNICODE_SPACE.sub(" ", text))
+    return text.lower()
 
 
 def _absolute(subject: str, cwd: str, home_dir: str | None) -> str:
