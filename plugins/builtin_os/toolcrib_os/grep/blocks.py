@@ -45,11 +45,11 @@ class Blocks:
     capacity: int
     allows: Callable[[str], bool]
     gaps: bool
+    slack: int = 10_000
+    """How many lines more than twice `capacity` are held before some are let go."""
     total: int = 0
     files: int = 0
     binary: list[str] = field(factory=list)
-    complete: bool = True
-    """Whether no line was let go for want of memory."""
     _blocks: dict[str, _Block] = field(factory=dict)
     _held_lines: int = 0
     _held_bytes: int = 0
@@ -112,7 +112,10 @@ class Blocks:
         block.held_lines += count
         self._held_lines += count
         self._held_bytes += len(lines)
-        if self._held_lines > 2 * self.capacity + 10_000 or self._held_bytes > 2 * MAX_HELD_BYTES:
+        if (
+            self._held_lines > 2 * self.capacity + self.slack
+            or self._held_bytes > 2 * MAX_HELD_BYTES
+        ):
             self._let_go()
 
     def _let_go(self) -> None:
@@ -121,12 +124,12 @@ class Blocks:
         for name in sorted(self._blocks):
             block = self._blocks[name]
             if lines >= self.capacity or size > MAX_HELD_BYTES:
-                self.complete = self.complete and lines >= self.capacity
                 block.held.clear()
                 continue
             lines += block.held_lines
             size += sum(map(len, block.held))
-            self._last = name
+            if lines >= self.capacity or size > MAX_HELD_BYTES:
+                self._last = name
         self._held_lines, self._held_bytes = lines, size
 
 
