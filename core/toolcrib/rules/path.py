@@ -22,8 +22,9 @@ def match_path_rule(rule_args: str, subject: str, *, cwd: str, home_dir: str | N
     """Tell whether the arguments of a rule cover a path.
 
     `*` stays within a segment, `**` as a segment goes across, both cover hidden names; neither case
-    nor the Unicode spelling of accents and spaces counts. Relative patterns and subjects start at `cwd`, `~` is `home_dir`. Empty arguments
-    cover everything, a leading `!` turns the rest around. Never raises.
+    nor the Unicode spelling of accents and spaces counts. Relative patterns and subjects start at
+    `cwd`, `~` is `home_dir`. Empty arguments cover everything, a leading `!` turns the rest around.
+    Never raises.
     """
     folded = _folded(_absolute(subject, cwd, home_dir))
     return apply_negated(
