@@ -145,7 +145,8 @@ def _open_closed_streams() -> None:
                 os.dup2(null, number)
                 os.close(null)
             mode = "w" if number else "r"
-            setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))
+            stream = open(number, mode, encoding="utf-8", closefd=False)  # noqa: SIM115
+            setattr(sys, name, stream)
 
 
 def _drop_output() -> None:

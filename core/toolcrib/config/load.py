@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from attrs import evolve
+from attrs import evolve, frozen
 
 from toolcrib.config.folders import config_folder
 from toolcrib.config.merge import merge_readings, restrict_readings
 from toolcrib.config.permission import RuleScope
-from toolcrib.config.reading import check, doubts
+from toolcrib.config.reading import Reading, check, doubts
 from toolcrib.config.settings import Settings
 from toolcrib.config.sources import Layer, environment_layers, read_file
 from toolcrib.config.trust import TrustStore
@@ -45,17 +45,51 @@ def load_settings(
             problems of all sources are in one error.
     """
     environ = os.environ if environ is None else environ
+    sources = read_sources(
+        workspace=workspace, environ=environ, config_file=config_file, overrides=overrides
+    )
+    if problems := (*sources.unusable, *sources.faults):
+        raise ConfigError(*problems)
+    return merge_sources(sources, workspace=workspace, environ=environ)
+
+
+@frozen(kw_only=True)
+class Sources:
+    """Everything that was read, the weakest source first; `unusable` are whole files."""
+
+    readings: tuple[Reading, ...]
+    unusable: tuple[Notice, ...] = ()
+
+    @property
+    def faults(self) -> tuple[Notice, ...]:
+        return tuple(fault for reading in self.readings for fault in reading.faults)
+
+
+def read_sources(
+    *,
+    workspace: str | Path,
+    environ: Mapping[str, str],
+    config_file: str | Path | None = None,
+    overrides: Mapping[str, Any] | None = None,
+) -> Sources:
+    """Read every source and note what is wrong with it; see `load_settings`."""
+    unusable: list[Notice] = []
     user_file, named = _user_file(environ, config_file)
-    problems: list[Notice] = []
-    user = _read(user_file, problems, scope="user", required=named)
+    user = _read(user_file, unusable, scope="user", required=named)
     project_file = Path(workspace) / FILE_NAME
-    project = None if _same(project_file, user_file) else _read(project_file, problems)
+    project = None if _same(project_file, user_file) else _read(project_file, unusable)
     above = environment_layers(environ)
     if overrides:
         above.append(Layer(name="command line", data=overrides))
-    readings = [check(layer, problems) for layer in (user, project, *above) if layer]
-    if problems:
-        raise ConfigError(*problems)
+    readings = tuple(check(layer) for layer in (user, project, *above) if layer)
+    return Sources(readings=readings, unusable=tuple(unusable))
+
+
+def merge_sources(
+    sources: Sources, *, workspace: str | Path, environ: Mapping[str, str]
+) -> Settings:
+    """The settings of everything that has no fault, the workspace's as far as it is trusted."""
+    readings = [reading.sound() if reading.faults else reading for reading in sources.readings]
     trusted = _is_trusted(workspace, environ)
     ignored: tuple[Notice, ...] = ()
     if not trusted:

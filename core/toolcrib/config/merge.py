@@ -39,7 +39,7 @@ def restrict_readings(readings: Sequence[Reading]) -> tuple[list[Reading], tuple
             layer, ignored = restrict(reading.layer, timeouts)
             notices += ignored
             rules = tuple(rule for rule in reading.rules if rule.decision != "allow")
-            reading = Reading(layer=layer, rules=rules, profiles={})
+            reading = evolve(reading, layer=layer, rules=rules, profiles={})
         left.append(reading)
     return left, notices
 

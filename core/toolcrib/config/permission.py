@@ -144,10 +144,11 @@ class RuleReader:
         return pattern
 
 
-def read_permission(table: object, reader: RuleReader) -> PermissionSettings | None:
-    """The table `[permission]` of one source, or None after a problem."""
+def read_permission(table: object, reader: RuleReader) -> tuple[PermissionRule, ...]:
+    """Check the table `[permission]` of one source, and give its rules that have no fault."""
     path: KeyPath = ("permission",)
     rules = reader.read(table, path) if isinstance(table, Mapping) else ()
-    return structure_class(
+    structure_class(
         PermissionSettings, table, path, reader.problems, given={"rules": rules}, ignored=RULE_KEYS
     )
+    return rules

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from toolcrib.config.lines import KeyPath
 from toolcrib.config.permission import RULE_KEYS, PermissionRule, RuleReader, read_permission
@@ -32,20 +32,31 @@ CORE_TABLES = (*_TABLES, "permission", "profiles", "features")
 
 @frozen(kw_only=True)
 class Reading:
-    """A layer that has been checked, with what is not merged key by key."""
+    """A layer that has been checked, with what is not merged key by key.
+
+    `faults` are the values that do not fit; the tables they stand in can only be merged without
+    them, see `sound`.
+    """
 
     layer: Layer
     rules: tuple[PermissionRule, ...] = ()
     profiles: Mapping[str, Profile]
+    faults: tuple[Notice, ...] = ()
+    faulty_tables: frozenset[str] = frozenset()
 
     def names(self, table: str, key: str) -> tuple[str, ...]:
         value = self.layer.data.get(table, {}).get(key, ())
         found: tuple[str, ...] = structure(value, tuple[str, ...], (table, key), [])
         return found
 
+    def sound(self) -> Reading:
+        """The reading without the tables that have faults, but with the rules that have none."""
+        data = {k: v for k, v in self.layer.data.items() if k not in self.faulty_tables}
+        return evolve(self, layer=evolve(self.layer, data=data))
 
-def check(layer: Layer, notices: list[Notice]) -> Reading:
-    """Note every value of the layer that does not fit."""
+
+def check(layer: Layer) -> Reading:
+    """Read a layer and note every value that does not fit."""
     problems: Problems = []
     reader = RuleReader(layer.scope, layer.locate, problems)
     data = layer.data
@@ -53,15 +64,19 @@ def check(layer: Layer, notices: list[Notice]) -> Reading:
         structure_class(cls, data.get(name, {}), (name,), problems)
     structure(data.get("features", {}), Mapping[str, bool], ("features",), problems)
     structure(data.get("default_profile", ""), str, ("default_profile",), problems)
-    permission = read_permission(data.get("permission", {}), reader)
+    rules = read_permission(data.get("permission", {}), reader)
     profiles = _profiles(data.get("profiles", {}), reader)
     for name, value in data.items():
         if not _is_tables(value) and name not in ("default_profile", *CORE_TABLES):
             hint = suggestion(name, ("default_profile", *CORE_TABLES))
             problems.append(((name,), f"unknown key outside of a table; {hint}"))
-    notices += [layer.notice(path, text) for path, text in problems]
-    rules = permission.rules if permission else ()
-    return Reading(layer=layer, rules=rules, profiles=profiles)
+    return Reading(
+        layer=layer,
+        rules=rules,
+        profiles=profiles,
+        faults=tuple(layer.notice(path, text) for path, text in problems),
+        faulty_tables=frozenset(str(path[0]) for path, _ in problems),
+    )
 
 
 def _is_tables(value: object) -> bool:
