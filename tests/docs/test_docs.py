@@ -86,6 +86,7 @@ class Reader:
             "TOOLCRIB_STATE": str(self.home / "state"),
             "PYTHONPATH": os.pathsep.join([str(self.folder), *self.paths]),
             "PYTHONWARNINGS": "error",
+            "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
         }
 
     def use(self, block: Block) -> None:
