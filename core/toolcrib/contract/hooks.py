@@ -85,7 +85,7 @@ def contribute_tool() -> ToolContribution | Iterable[ToolContribution] | None:
 def contribute_service(services: ServiceRegistrar) -> None:
     """Register factories of services that tools ask for in their constructors.
 
-    Called at the creation of each scope; `services.scope` is `crib`, `session` or `agent`. An
+    Called at the creation of each scope; `services.kind` is `crib`, `session` or `agent`. An
     exception is recorded; the services registered before it stay.
     """
 
