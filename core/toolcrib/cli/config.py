@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from importlib import import_module
+import os
+from pathlib import Path
 
 import click
 
-from toolcrib.cli.common import open_for, tell
-from toolcrib.config.reading import CORE_TABLES
-from toolcrib.config.sections import build_section
-from toolcrib.errors import ConfigError, Notice
-from toolcrib.features import feature_notices
-from toolcrib.policy import find_inactive_tool_patterns, suggest
-from toolcrib.rules import match_tool_name, parse_rule
-from toolcrib.session import Session
+from toolcrib.cli.common import json_option, print_json, tell
 
 
-@click.group(name="config")
+@click.group(
+    name="config",
+    epilog="""\b
+Examples:
+  toolcrib config check
+""",
+)
 def command() -> None:
     """Work with the configuration."""
 
@@ -26,78 +25,44 @@ def command() -> None:
     epilog="""\b
 Examples:
   toolcrib config check
-  toolcrib config check --workspace ~/src/app --profile review
+  toolcrib config check --workspace ~/src/app
+  toolcrib config check --json
 """
 )
-@click.option("--workspace", metavar="D", default=".", help="Whose toolcrib.toml is checked too.")
-@click.option("--profile", metavar="P", help="The profile to check with.")
+@click.option(
+    "--workspace",
+    metavar="D",
+    default=".",
+    show_default=True,
+    help="The folder whose toolcrib.toml is checked, beside the user's and the environment.",
+)
+@json_option
+@click.option("--profile", metavar="P", help="A profile that has to exist; all are checked.")
 @click.pass_context
-def check(ctx: click.Context, workspace: str, profile: str | None) -> None:
-    """Validate all files; name unknown keys and tools, and patterns that can match nothing.
+def check(ctx: click.Context, workspace: str, as_json: bool, profile: str | None) -> None:
+    """Name every fault: unknown keys and tools, rules and patterns that can match nothing.
 
-    Exit status 0 when there is nothing to say, 1 when there is, 2 when a file cannot be used.
+    A workspace that is not trusted is checked as if it were. Exit status 0 when there is nothing
+    to say, 1 when there is, 2 when a file cannot be used.
     """
-    session = open_for(ctx, workspace=workspace, profile=profile)
-    problems = list(dict.fromkeys(find_problems(session)))
-    for problem in problems:
-        click.echo(str(problem))
-    if problems or session.settings.notices:
-        ctx.exit(1)
-    tell("the configuration is fine")
+    from attrs import asdict
 
+    from toolcrib.cli.checks import check_configuration
 
-def find_problems(session: Session) -> Iterator[Notice]:
-    """What the loading of the configuration does not find, since it needs the plugins."""
-    settings = session.settings
-    features = session.crib.features()
-    yield from feature_notices(features, settings=settings, profile=session.main.profile)
-    yield from _sections(session)
-    known = [c.name for _, c in session.crib.plugins.contributions()]
-    for layer in ("enabled", "disabled"):
-        patterns = getattr(settings.tools, layer) or ()
-        for found in find_inactive_tool_patterns(patterns, known):
-            place = settings.locate("tools", layer)
-            yield Notice.at(place, key=f"tools.{layer}", text=_about(found, known))
-    for profile in (*settings.profiles.values(), *session.crib.profiles().values()):
-        for key in ("tools", "disallowed_tools"):
-            patterns = [p for p in getattr(profile, key) or () if p != "*"]
-            for found in find_inactive_tool_patterns(patterns, known):
-                name = f"profiles.{profile.name}.{key}"
-                yield Notice.at(profile.source, key=name, text=_about(found, known))
-    for rule in session.permission_rules:
-        tool = parse_rule(rule.pattern).tool_name
-        if not tool.startswith("mcp__") and not any(match_tool_name(tool, n) for n in known):
-            near = suggest(tool, known)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
-            text = f"the rule {rule.pattern!r} is about no known tool{hint}"
-            yield Notice.at(rule.source, key="permission.rules", text=text)
-
-
-def _sections(session: Session) -> Iterator[Notice]:
-    declared: dict[str, str] = {}
-    for _, contribution in session.crib.plugins.contributions():
-        declared.update(contribution.settings)
-    for feature in session.crib.features():
-        declared.update(feature.settings)
-    for name in session.settings.sections():
-        if name in CORE_TABLES:
-            continue
-        if name not in declared:
-            near = suggest(name, [*CORE_TABLES, *declared])
-            hint = f"; did you mean [{near[0]}]?" if near else ""
-            place = session.settings.locate(name)
-            yield Notice.at(place, key=name, text=f"nothing reads the table [{name}]{hint}")
-            continue
-        module, _, attribute = declared[name].partition(":")
-        try:
-            build_section(getattr(import_module(module), attribute), session.settings)
-        except ConfigError as error:
-            yield from error.problems
-
-
-def _about(found: object, known: list[str]) -> str:
-    reason = getattr(found, "reason", "")
-    pattern = getattr(found, "pattern", "")
-    near = suggest(pattern, known)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
-    return f"{pattern!r} matches nothing: {reason}{hint}"
+    root = Path(workspace).absolute()
+    if not root.is_dir():
+        raise click.BadParameter(f"{workspace!r} is not a folder", param_hint="--workspace")
+    found = check_configuration(
+        root, os.environ, autoload=ctx.obj.get("autoload", True), profile=profile
+    )
+    for remark in found.remarks:
+        tell(f"note: {remark}")
+    if as_json:
+        print_json([asdict(notice) for notice in found.findings])
+    else:
+        for notice in found.findings:
+            click.echo(str(notice))
+        if not found.findings:
+            tell("the configuration is fine")
+    if found.findings:
+        ctx.exit(2 if found.unusable else 1)

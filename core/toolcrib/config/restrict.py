@@ -11,7 +11,7 @@ from toolcrib.config.lines import KeyPath
 from toolcrib.config.sources import Layer
 from toolcrib.errors import Notice
 
-_REMEDY = "TOOLCRIB_TRUST_WORKSPACE=1 trusts it for one run"
+_REMEDY = "`toolcrib trust` trusts it, TOOLCRIB_TRUST_WORKSPACE=1 for one run"
 
 # Whoever cloned a repository has not agreed to what is in it. Blocking a plugin or turning off a
 # feature is no restriction: it may be the one that guards. So only these may speak.

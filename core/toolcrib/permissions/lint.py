@@ -1,0 +1,221 @@
+"""Finds permission rules that cannot do what whoever wrote them meant."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from attrs import frozen
+
+from toolcrib.config.permission import PermissionRule
+from toolcrib.contract.call import ToolCall
+from toolcrib.contract.execution import RunnableExecution
+from toolcrib.contract.result import ToolResult
+from toolcrib.errors import Notice
+from toolcrib.paths import Workspace
+from toolcrib.permissions.rules import matches
+from toolcrib.policy import find_inactive_tool_patterns, suggest
+from toolcrib.rules import (
+    Rule,
+    match_glob_rule,
+    match_path_rule,
+    match_tool_name,
+    parse_rule,
+    path_matcher,
+    text_matcher,
+)
+
+_PATH_DOMAINS = frozenset({"read", "write", "edit", "media"})
+_BEATEN_BY = {"allow": ("deny", "ask"), "ask": ("deny",), "deny": ()}
+_PIECE = re.compile(r"\\(.)|(\*+)|(\?)|([^\\*?]+)", re.DOTALL)
+_UNSAMPLED = frozenset("[]{}()")
+# What a star may stand for; no rule spells such characters out.
+_TEXT_FILLINGS = ("", "\ue000zq", "\ue000 /z\nq")
+_PATH_FILLINGS = (("", "\ue000"), ("\ue000zq", "\ue000zq"), ("\ue000zq", "\ue000/z/q"))
+
+
+@frozen
+class _Read:
+    """A rule, taken apart, with the tools that it is about."""
+
+    rule: PermissionRule
+    parsed: Rule
+    tools: tuple[str, ...]
+    domains: frozenset[str]
+
+    @property
+    def about_paths(self) -> bool:
+        return bool(self.domains) and self.domains <= _PATH_DOMAINS
+
+
+def lint_rules(
+    rules: Sequence[PermissionRule],
+    tools: Mapping[str, str],
+    workspace: Workspace,
+    *,
+    beside: Sequence[PermissionRule] = (),
+) -> Iterator[Notice]:
+    """Name what is wrong with each rule, one finding a rule.
+
+    Args:
+        rules: those to judge.
+        tools: the domain of every known tool, by name; those of MCP servers are not known.
+        workspace: where relative patterns start.
+        beside: rules that are in force with them, and were judged before.
+    """
+    earlier = [_read(rule, tools) for rule in beside]
+    everything = [*earlier, *(_read(rule, tools) for rule in rules)]
+    for read in everything[len(earlier) :]:
+        text = (
+            _unknown_tool(read, tools)
+            or _covers_everything(read)
+            or _wrong_anchor(read, workspace)
+            or _failed_example(read, workspace)
+            or _duplicate(read, earlier)
+            or _beaten(read, everything, workspace)
+        )
+        earlier.append(read)
+        if text:
+            yield Notice.at(
+                read.rule.source,
+                key="permission.rules",
+                text=f"the rule {read.rule.decision} {read.rule.pattern!r} {text}",
+            )
+
+
+def _read(rule: PermissionRule, tools: Mapping[str, str]) -> _Read:
+    parsed = parse_rule(rule.pattern)
+    names = tuple(name for name in tools if match_tool_name(parsed.tool_name, name))
+    return _Read(rule, parsed, names, frozenset(tools[name] for name in names))
+
+
+def _unknown_tool(read: _Read, tools: Mapping[str, str]) -> str | None:
+    name = read.parsed.tool_name
+    if name.startswith("mcp__"):
+        faults = find_inactive_tool_patterns([name], None)
+        return f"is about no tool: {faults[0].reason}" if faults else None
+    if read.tools:
+        return None
+    near = suggest(name, tools)
+    hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(sorted(tools))}"
+    return f"is about no known tool; {hint}"
+
+
+def _covers_everything(read: _Read) -> str | None:
+    if not read.rule.pattern.endswith("()"):
+        return None
+    return f"covers every call of the tool; write {read.parsed.tool_name!r} if that is meant"
+
+
+def _wrong_anchor(read: _Read, workspace: Workspace) -> str | None:
+    pattern = (read.parsed.arg_pattern or "").lstrip("!")
+    if not pattern or "search" in read.domains:  # a search's pattern is a regular expression
+        return None
+    if pattern.startswith("^") or (pattern.endswith("$") and not pattern.endswith("\\$")):
+        bare = pattern.removeprefix("^").removesuffix("$")
+        return (
+            "can match nothing: '^' and '$' are plain characters here, and a pattern always "
+            f"covers the whole; write {read.parsed.tool_name}({bare}) or put '*' where it is open"
+        )
+    if pattern != pattern.strip():
+        return "can match nothing: its pattern begins or ends with a space"
+    if pattern.endswith(":*") and "shell" in read.domains:
+        return f"covers only a literal ':'; write {read.parsed.tool_name}({pattern[:-2]} *)"
+    return _missing_root(pattern, workspace) if read.about_paths else None
+
+
+def _missing_root(pattern: str, workspace: Workspace) -> str | None:
+    first = pattern.removeprefix("/").partition("/")[0]
+    if not pattern.startswith("/") or not first or not re.fullmatch(r"[\w.-]+", first):
+        return None
+    if os.path.lexists(f"/{first}") or workspace.root.startswith(f"/{first}/"):
+        return None
+    return (
+        f"can match nothing: a leading '/' is the root of the disk, and there is no '/{first}'; "
+        f"a path in the workspace is written {pattern.lstrip('/')!r}"
+    )
+
+
+def _failed_example(read: _Read, workspace: Workspace) -> str | None:
+    for example in read.rule.match:
+        if not _matches_example(read, example, workspace):
+            return f"does not match its example {example!r}"
+    for example in read.rule.no_match:
+        if _matches_example(read, example, workspace):
+            return f"matches {example!r}, which it is said not to match"
+    return None
+
+
+def _matches_example(read: _Read, example: str, workspace: Workspace) -> bool:
+    """Whether the rule would speak of a call about the example, by the rules' own judgement."""
+    about_paths = read.about_paths
+    call = ToolCall(
+        id="example",
+        name=read.tools[0] if read.tools else read.parsed.tool_name,
+        arguments={"command": example} if "shell" in read.domains else {},
+        execution=RunnableExecution(
+            execute=_never_run,
+            approval_rule=read.rule.pattern,
+            matches_rule=path_matcher(example, workspace) if about_paths else text_matcher(example),
+        ),
+    )
+    return matches(call, read.rule)
+
+
+async def _never_run(context: object) -> ToolResult:
+    raise AssertionError("an example of a rule is no call")
+
+
+def _duplicate(read: _Read, earlier: Sequence[_Read]) -> str | None:
+    for other in earlier:
+        if other.rule.decision == read.rule.decision and other.parsed == read.parsed:
+            return f"stands at {other.rule.source} already"
+    return None
+
+
+def _beaten(read: _Read, everything: Sequence[_Read], workspace: Workspace) -> str | None:
+    """A rule never decides when a rule of a stronger decision covers all that it covers."""
+    for other in everything:
+        if other.rule.decision in _BEATEN_BY[read.rule.decision] and _covers(
+            other, read, workspace
+        ):
+            return (
+                f"never decides: {other.rule.decision} {other.rule.pattern!r} at "
+                f"{other.rule.source} covers all that it covers"
+            )
+    return None
+
+
+def _covers(wide: _Read, narrow: _Read, workspace: Workspace) -> bool:
+    names = narrow.tools or (narrow.parsed.tool_name,)
+    same_tools = wide.parsed.tool_name == narrow.parsed.tool_name
+    if not same_tools and not all(match_tool_name(wide.parsed.tool_name, n) for n in names):
+        return False
+    pattern, inner = wide.parsed.arg_pattern, narrow.parsed.arg_pattern
+    if pattern is None or pattern == inner:
+        return True
+    if inner is None:
+        return False
+    samples = _samples(inner, about_paths=narrow.about_paths)
+    if not narrow.about_paths:
+        return bool(samples) and all(match_glob_rule(pattern, sample) for sample in samples)
+    return bool(samples) and all(
+        match_path_rule(pattern, sample, cwd=workspace.root, home_dir=workspace.home_dir)
+        for sample in samples
+    )
+
+
+def _samples(pattern: str, *, about_paths: bool) -> list[str]:
+    """Some of the texts that a pattern covers; none for one with more than `*` and `?`."""
+    if pattern.startswith("!") or not _UNSAMPLED.isdisjoint(pattern):
+        return []
+    samples = []
+    fillings = _PATH_FILLINGS if about_paths else [(one, one) for one in _TEXT_FILLINGS]
+    for one, many in fillings:
+        sample = ""
+        for escaped, stars, mark, plain in _PIECE.findall(pattern):
+            star = many if len(stars) > 1 else one
+            sample += escaped or plain or (star if stars else "\ue001" if mark else "")
+        samples.append(sample)
+    return samples
