@@ -13,28 +13,29 @@ class PathIdentity:
         self._parents: dict[str, str] = {}
 
     def of(self, path: str) -> tuple[str | None, str | None]:
-        """The real path, and `device:inode` for a file that has several names.
+        """The real path if there can be one, and `device:inode` of a file with several names.
 
-        Files that do not exist yet have the real path of their folder and their own name. Both
-        are None for a path that cannot be looked up.
+        Files that do not exist yet have the real path of their folder and their own name.
         """
-        parent, name = os.path.split(path.rstrip("/") or "/")
+        real: str | None = None
         try:
-            real = os.path.join(self._real_parent(parent), name)
+            real = self._real_name(path)
             status = os.lstat(real)
             if stat.S_ISLNK(status.st_mode):
                 real = os.path.realpath(real)
                 status = os.stat(real)
-        except FileNotFoundError:
-            return real, None
         except (OSError, ValueError):
-            return None, None
+            return real, None
         if stat.S_ISREG(status.st_mode) and status.st_nlink > 1:
             return real, f"{status.st_dev}:{status.st_ino}"
         return real, None
 
-    def _real_parent(self, parent: str) -> str:
-        known = self._parents.get(parent)
-        if known is None:
-            known = self._parents[parent] = os.path.realpath(parent)
-        return known
+    def _real_name(self, path: str) -> str:
+        """The path with the links of its folder followed, not yet its own."""
+        parent, name = os.path.split(path.rstrip("/") or "/")
+        if name in ("", ".", ".."):
+            return os.path.realpath(path)
+        real = self._parents.get(parent)
+        if real is None:
+            real = self._parents[parent] = os.path.realpath(parent)
+        return os.path.join(real, name)
