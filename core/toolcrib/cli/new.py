@@ -188,7 +188,6 @@ def _write_files(names: Names, draft: Path) -> Iterator[Path]:
         "plugin": names.plugin,
         "tool": names.tool,
         "version": __version__,
-        "DOLLAR": "$",
     }
     for place, template in _templates(files("toolcrib.cli") / "templates" / "plugin", Path()):
         parts = [names.package if part == _PACKAGE_FOLDER else part for part in place.parts]
