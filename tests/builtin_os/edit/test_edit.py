@@ -163,6 +163,7 @@ async def test_carriage_returns_brought_into_a_file_without_any_are_noted(
         (b"name=caf\xe9\r\nv=1\r\n", ["iconv", "0xe9", "offset 8", "line 1"]),
         (b"\xc4\xe3\xba\xc3\nv=1\n", ["iconv"]),
         ("v=1\n".encode("utf-16"), ["UTF-16", "iconv"]),
+        ("v=1\n".encode("utf-16-be"), ["UTF-16BE", "iconv"]),
         (b"v=1\n" * 1000 + b"\xff", ["offset 4000", "line 1001"]),
     ],
 )

@@ -177,9 +177,10 @@ async def test_append_creates_a_missing_file(crib: ToolHarness, workspace: Path)
     assert (workspace / "x/m.txt").read_text() == "café"
 
 
-async def test_append_refuses_utf_16(crib: ToolHarness, workspace: Path) -> None:
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le"])
+async def test_append_refuses_utf_16(crib: ToolHarness, workspace: Path, encoding: str) -> None:
     """UTF-8 at its end would make the file unreadable."""
-    data = "hello\n".encode("utf-16")
+    data = "hello\n".encode(encoding)
     (workspace / "u.txt").write_bytes(data)
     done = await crib.call("Write", path="u.txt", content="x", mode="append")
     assert done.result.is_error

@@ -8,8 +8,9 @@ from toolcrib import ResolvedPath, ToolResult, Workspace
 from toolcrib_os.edit.diagnosis import not_found
 from toolcrib_os.edit.input import EditInput
 from toolcrib_os.edit.matching import Document, spliced
-from toolcrib_os.edit.report import edited, not_unique, undecodable
+from toolcrib_os.edit.report import edited, in_utf_16, not_unique, undecodable
 from toolcrib_os.shared.atomic import read_whole, replace_content
+from toolcrib_os.shared.changes import utf_16_of
 
 
 def edit_file(
@@ -21,6 +22,8 @@ def edit_file(
     """Edit as the arguments say; `before_commit` is called just before others can see it."""
     path = workspace.locate(resolved, "write")
     data, seen = read_whole(path)
+    if encoding := utf_16_of(data):
+        return in_utf_16(args.path, encoding)
     try:
         document = Document.of(data)
     except UnicodeDecodeError as error:

@@ -6,7 +6,7 @@ from toolcrib import ToolResult
 from toolcrib_os.edit.input import EditInput
 from toolcrib_os.edit.matching import Document
 from toolcrib_os.edit.snippet import around
-from toolcrib_os.shared.encoding import classify, legacy_candidates
+from toolcrib_os.shared.encoding import Encoding, legacy_candidates
 
 _MAX_LISTED = 10
 _MAX_GUESSED_BYTES = 65_536
@@ -45,19 +45,22 @@ def not_unique(document: Document, args: EditInput, found: list[int]) -> ToolRes
     )
 
 
+def in_utf_16(path: str, encoding: Encoding) -> ToolResult:
+    """The error for a file in UTF-16."""
+    source = "UTF-16" if encoding.bom else encoding.charset.upper()
+    return _wrong_encoding(path, f"it is in {encoding.label}", source)
+
+
 def undecodable(path: str, data: bytes, offset: int) -> ToolResult:
-    """The error for a file that is not in UTF-8."""
-    encoding = classify(data)
+    """The error for a file that is not in UTF-8, as the byte at the offset shows."""
     line = data.count(b"\n", 0, offset) + 1
-    if not isinstance(encoding, str) and encoding.charset != "utf-8":
-        what = f"it is in {encoding.label}"
-        source = "UTF-16" if encoding.bom else encoding.charset.upper()
-        guess = ""
-    else:
-        what = f"it is not valid UTF-8 (byte {data[offset]:#04x} at offset {offset}, line {line})"
-        source = "ENCODING"
-        likely = legacy_candidates(data[:_MAX_GUESSED_BYTES])
-        guess = f" The encoding may be {' or '.join(likely)}." if likely else ""
+    what = f"it is not valid UTF-8 (byte {data[offset]:#04x} at offset {offset}, line {line})"
+    likely = legacy_candidates(data[:_MAX_GUESSED_BYTES])
+    guess = f" The encoding may be {' or '.join(likely)}." if likely else ""
+    return _wrong_encoding(path, what, "ENCODING", guess)
+
+
+def _wrong_encoding(path: str, what: str, source: str, guess: str = "") -> ToolResult:
     return ToolResult.error(
         f"cannot edit {path!r}: {what}, and Edit changes UTF-8 files only; nothing was changed. "
         f"Convert it first, for example with `iconv -f {source} -t UTF-8`.{guess}"

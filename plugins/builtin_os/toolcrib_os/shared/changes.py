@@ -12,6 +12,7 @@ from toolcrib_os.shared.atomic import (
     FileTooBigError,
     NotAFileError,
 )
+from toolcrib_os.shared.encoding import Encoding, classify
 from toolcrib_os.shared.fserrors import fs_failure
 
 Change = Callable[[Callable[[], None]], ToolResult]
@@ -33,6 +34,12 @@ def surrogate_problem(name: str, text: str) -> str | None:
             "character instead."
         )
     return None
+
+
+def utf_16_of(head: bytes) -> Encoding | None:
+    """The encoding of a file that starts like this, if it is UTF-16, which takes no UTF-8 text."""
+    encoding = classify(head)
+    return None if isinstance(encoding, str) or encoding.charset == "utf-8" else encoding
 
 
 async def carry_out(change: Change, *, doing: str, path: str, context: ToolContext) -> ToolResult:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import codecs
 import os
 
 from attrs import frozen
 
 from toolcrib_os.shared.atomic import FileTooBigError, read_whole
+from toolcrib_os.shared.changes import utf_16_of
+from toolcrib_os.shared.encoding import SAMPLE_BYTES
 
 _TAIL_BYTES = 2
 
@@ -45,9 +46,9 @@ def earlier_ending(path: str) -> Ending | None:
         return None
     try:
         size = os.fstat(file).st_size
-        head = os.pread(file, 2, 0)
+        head = os.pread(file, SAMPLE_BYTES, 0)
         return Ending(
-            utf_16=head in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE),
+            utf_16=utf_16_of(head) is not None,
             last=os.pread(file, _TAIL_BYTES, max(0, size - _TAIL_BYTES)),
         )
     finally:

@@ -6,6 +6,7 @@ import codecs
 from collections.abc import Iterator
 
 from toolcrib import ToolResult
+from toolcrib_os.shared.changes import utf_16_of
 from toolcrib_os.shared.text import count_lines, style_of_counts
 from toolcrib_os.write.before import Ending
 from toolcrib_os.write.input import WriteInput
@@ -40,7 +41,7 @@ def appended(args: WriteInput, size: int, old_size: int, ending: Ending | None) 
 
 
 def _differences(old: bytes, new: bytes) -> Iterator[str]:
-    if old.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+    if utf_16_of(old):
         yield "Note: the file was in UTF-16 and is in UTF-8 now."
     elif old.startswith(codecs.BOM_UTF8) and not new.startswith(codecs.BOM_UTF8):
         yield "Note: the file had a UTF-8 byte order mark and has none now."
