@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from functools import cached_property
@@ -107,7 +106,7 @@ class Session:
     ) -> None:
         require_permissions(crib.plugins)
         self.crib = crib
-        self.id = f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(4)}"
+        self.id = f"{time.strftime('%Y%m%d-%H%M%S')}-{os.urandom(4).hex()}"
         self.workspace = workspace
         self.settings = settings
         self._chosen_mode = mode
