@@ -13,9 +13,6 @@ import toolcrib
 from benchmarks.lab import Lab
 from benchmarks.record import Benchmark, Measured
 from benchmarks.timing import race
-from benchmarks.usage import current_memory, forget_peak, peak_memory
-
-MAX_MEMORY_MB = 64.0
 
 
 def ripgrep() -> str:
@@ -100,18 +97,6 @@ async def glob_most(lab: Lab) -> Measured:
     )
 
 
-async def grep_memory(lab: Lab) -> Measured:
-    """How much memory a pattern takes that every line of the tree matches."""
-    async with toolcrib.open_session(
-        lab.tree, mode="yolo", environ=lab.environment, crib=lab.crib
-    ) as session:
-        await call(session, "Grep", {"pattern": "rare_needle"})
-        before = current_memory()
-        forget_peak()
-        await call(session, "Grep", {"pattern": ".", "output_mode": "content"})
-        return Measured(ours=max(0.0, peak_memory() - before), unit="MB")
-
-
 BENCHMARKS = [
     Benchmark(
         name="grep-rare",
@@ -136,13 +121,6 @@ BENCHMARKS = [
         measure=grep_files,
         max_ratio=1.15,
         peers="kimi-cli 1.2x, openhands 3.8x",
-    ),
-    Benchmark(
-        name="grep-memory",
-        what="Grep: peak memory when every line matches",
-        floor="",
-        measure=grep_memory,
-        max_value=MAX_MEMORY_MB,
     ),
     Benchmark(
         name="glob-some",

@@ -10,10 +10,9 @@ from benchmarks.lab import Lab
 from benchmarks.record import Benchmark, Measured
 from benchmarks.search import call
 from benchmarks.timing import race
-from benchmarks.usage import current_memory, forget_peak, peak_memory, usage
+from benchmarks.usage import usage
 
 KEPT_BYTES = 25_000
-MAX_MEMORY_MB = 64.0
 
 
 async def start_true(lab: Lab) -> Measured:
@@ -35,26 +34,18 @@ async def start_true(lab: Lab) -> Measured:
 
 
 async def unbroken_output(lab: Lab) -> Measured:
-    return await _flood(lab, _unbroken(lab.sizes.outputs[0]))
+    return await _flood(lab, unbroken(lab.sizes.outputs[0]))
 
 
 async def lined_output(lab: Lab) -> Measured:
-    return await _flood(lab, _lines(lab.sizes.outputs[0]))
+    return await _flood(lab, lines(lab.sizes.outputs[0]))
 
 
-async def unbroken_memory(lab: Lab) -> Measured:
-    return await _memory(lab, _unbroken(lab.sizes.outputs[1]))
-
-
-async def lined_memory(lab: Lab) -> Measured:
-    return await _memory(lab, _lines(lab.sizes.outputs[1]))
-
-
-def _unbroken(size: int) -> str:
+def unbroken(size: int) -> str:
     return f"head -c {size} /dev/zero | tr '\\0' x"
 
 
-def _lines(size: int) -> str:
+def lines(size: int) -> str:
     return f"yes {'x' * 79} | head -c {size}"
 
 
@@ -96,22 +87,6 @@ async def _flood(lab: Lab, command: str) -> Measured:
     return Measured(floor=pair.floor_s * 1e3, ours=pair.ours_s * 1e3, unit="ms", failed=failed)
 
 
-async def _memory(lab: Lab, command: str) -> Measured:
-    """The growth of the peak while a command prints a gigabyte."""
-    async with _session(lab) as session:
-        await call(session, "Bash", {"command": "true"})
-        growth = []
-        for work in (
-            lambda: _bounded(command),
-            lambda: call(session, "Bash", {"command": command, "timeout": 300}),
-        ):
-            before = current_memory()
-            forget_peak()
-            await work()
-            growth.append(max(0.1, peak_memory() - before))
-    return Measured(floor=growth[0], ours=growth[1], unit="MB")
-
-
 BENCHMARKS = [
     Benchmark(
         name="bash-true",
@@ -136,21 +111,5 @@ BENCHMARKS = [
         measure=lined_output,
         max_ratio=1.5,
         peers="kimi-cli 12x, openhands 26x",
-    ),
-    Benchmark(
-        name="bash-unbroken-memory",
-        what="Bash: peak memory with 1 GB without a newline (--quick: 20 MB)",
-        floor="bounded reading with asyncio",
-        measure=unbroken_memory,
-        max_value=MAX_MEMORY_MB,
-        peers="at 200 MB: openhands 263 MB",
-    ),
-    Benchmark(
-        name="bash-lines-memory",
-        what="Bash: peak memory with 1 GB of lines (--quick: 20 MB)",
-        floor="bounded reading with asyncio",
-        measure=lined_memory,
-        max_value=MAX_MEMORY_MB,
-        peers="at 200 MB: kimi-cli 87 MB, openhands 255 MB",
     ),
 ]
