@@ -74,6 +74,10 @@ class Crib:
             found.setdefault(profile.name, profile)
         return found
 
+    def runtimes(self) -> dict[str, Runtime]:
+        """The runtimes that plugins offer, by id, beside `local`."""
+        return {runtime.id: runtime for runtime in self._collect("contribute_runtime", Runtime)}
+
     def _collect(self, hook: str, kind: type[Any]) -> list[Any]:
         if hook not in self._collected:
             items = []

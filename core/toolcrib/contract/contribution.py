@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from attrs import field, frozen
+
+if TYPE_CHECKING:
+    from toolcrib.contract.tool import ToolLike
 
 Source = Literal["builtin", "user", "mcp", "plugin"]
 Disclosure = Literal["inline", "deferred"]
@@ -34,15 +37,15 @@ def _names(names: Iterable[str]) -> frozenset[str]:
 class ToolContribution:
     """A tool that a plugin offers.
 
-    `factory` is a class, or better its place as `"package.module:Class"`, which is imported at
-    activation and not before. `requires` names runtime capabilities (`fs`, `process`), `feature`
-    the feature the tool belongs to, `when` a predicate over the activation context; `overrides`
-    the tool that this one replaces. `settings` maps a section of the configuration to the place
+    `factory` is a class, a function that makes the tool, the tool itself, or best its place as
+    `"package.module:Class"`, which is imported at activation and not before. `requires` names
+    runtime capabilities (`fs`, `process`), `feature` the feature the tool belongs to, `when` a
+    predicate over the activation context; `overrides` the tool that this one replaces. `settings` maps a section of the configuration to the place
     of the attrs class that describes it.
     """
 
     name: str
-    factory: str | type | Callable[..., Any]
+    factory: str | type | Callable[..., Any] | ToolLike
     domain: str = "other"
     requires: frozenset[str] = field(default=frozenset(), converter=_names)
     feature: str | None = None
