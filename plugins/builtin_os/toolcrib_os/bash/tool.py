@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from toolcrib import (
-    CommandDisplay,
     Execution,
     PathSecurityError,
     ResolvedPath,
@@ -43,6 +42,9 @@ class BashTool(Tool[BashInput]):
         )
 
     def resolve_execution(self, args: BashInput) -> Execution:
+        # Listing the tools does without the classes of displays, asyncio and subprocess.
+        from toolcrib import CommandDisplay
+
         if args.run_in_background:
             return ToolResult.error(
                 "Running in the background is not available yet. Run the command in the "
@@ -74,7 +76,6 @@ class BashTool(Tool[BashInput]):
         )
 
     async def _run(self, args: BashInput, cwd: ResolvedPath, context: ToolContext) -> ToolResult:
-        # asyncio and subprocess are for calls; a listing of tools does without them.
         from toolcrib_os.bash.foreground import ShellCommand, run_in_foreground
 
         return await run_in_foreground(

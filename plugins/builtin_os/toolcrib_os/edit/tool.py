@@ -5,7 +5,6 @@ from __future__ import annotations
 from toolcrib import (
     Accesses,
     Execution,
-    FileIODisplay,
     RunnableExecution,
     Tool,
     ToolContext,
@@ -32,6 +31,7 @@ class EditTool(Tool[EditInput]):
 
     def resolve_execution(self, args: EditInput) -> Execution:
         # Listing the tools must not load what only editing needs.
+        from toolcrib import FileIODisplay
         from toolcrib_os.edit.editing import edit_file
         from toolcrib_os.shared.changes import carry_out, surrogate_problem
 

@@ -9,7 +9,6 @@ from attrs import evolve
 from toolcrib import (
     Accesses,
     Execution,
-    FileIODisplay,
     PathSecurityError,
     ResolvedPath,
     RunnableExecution,
@@ -60,6 +59,9 @@ class ReadTool(Tool[ReadInput]):
                     "the last Read suggests"
                 )
             )
+        # Listing the tools must not load what only calls need.
+        from toolcrib import FileIODisplay
+
         resolved = self._workspace.resolve(args.path, "read")
 
         async def execute(context: ToolContext) -> ToolResult:

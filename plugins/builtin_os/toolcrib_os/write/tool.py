@@ -5,7 +5,6 @@ from __future__ import annotations
 from toolcrib import (
     Accesses,
     Execution,
-    FileIODisplay,
     RunnableExecution,
     Tool,
     ToolContext,
@@ -16,8 +15,6 @@ from toolcrib import (
     read_description,
 )
 from toolcrib_os.write.input import WriteInput
-
-_SHOWN_CHARS = 256 * 1024
 
 
 class WriteTool(Tool[WriteInput]):
@@ -35,7 +32,7 @@ class WriteTool(Tool[WriteInput]):
     def resolve_execution(self, args: WriteInput) -> Execution:
         # Listing the tools must not load what only writing needs.
         from toolcrib_os.shared.changes import carry_out, surrogate_problem
-        from toolcrib_os.write.writing import write_file
+        from toolcrib_os.write.writing import display, write_file
 
         resolved = self._workspace.resolve(args.path, "write")
         if problem := surrogate_problem("content", args.content):
@@ -53,18 +50,7 @@ class WriteTool(Tool[WriteInput]):
             execute=execute,
             approval_rule=literal_rule(self.name, resolved.path),
             accesses=Accesses.write(resolved.path),
-            display=_display(args, resolved.path),
+            display=display(args, resolved.path),
             description=f"Writing {args.path}",
             matches_rule=path_matcher(resolved.path, self._workspace),
         )
-
-
-def _display(args: WriteInput, path: str) -> FileIODisplay:
-    shown = args.content[:_SHOWN_CHARS]
-    left = len(args.content) - len(shown)
-    return FileIODisplay(
-        operation="write",
-        path=path,
-        content=shown,
-        detail=f"{left} more characters" if left else None,
-    )

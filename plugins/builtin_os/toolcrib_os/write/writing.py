@@ -6,11 +6,25 @@ import os
 from collections.abc import Callable
 from os.path import dirname
 
-from toolcrib import ResolvedPath, ToolResult, Workspace
+from toolcrib import FileIODisplay, ResolvedPath, ToolResult, Workspace
 from toolcrib_os.shared.atomic import Sight, append_content, look, replace_content
 from toolcrib_os.write.before import earlier_content, earlier_ending
 from toolcrib_os.write.input import WriteInput
 from toolcrib_os.write.report import appended, created, replaced
+
+_SHOWN_CHARS = 256 * 1024
+
+
+def display(args: WriteInput, path: str) -> FileIODisplay:
+    """What people are shown of a Write before it is carried out."""
+    shown = args.content[:_SHOWN_CHARS]
+    left = len(args.content) - len(shown)
+    return FileIODisplay(
+        operation="write",
+        path=path,
+        content=shown,
+        detail=f"{left} more characters" if left else None,
+    )
 
 
 def write_file(
