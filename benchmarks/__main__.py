@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -14,7 +15,7 @@ from pathlib import Path
 from benchmarks import calls, discovery, memory, reading, search, shell, soak, startup
 from benchmarks.lab import FULL, QUICK, Lab
 from benchmarks.record import Benchmark, Measured, Row
-from benchmarks.table import as_json, print_heading, print_row
+from benchmarks.table import as_json, print_footer, print_heading, print_row
 
 FAMILIES = (calls, startup, discovery, search, reading, shell, memory, soak)
 ALL: list[Benchmark] = [one for family in FAMILIES for one in family.BENCHMARKS]
@@ -27,13 +28,15 @@ def main() -> int:
         for benchmark in ALL:
             print(f"{benchmark.name:22} {benchmark.what}")
         return 0
+    load = os.getloadavg()[0]
     rows = _measure(_chosen(options.names), quick=options.quick)
     if options.json is not None:
-        text = json.dumps(as_json(rows, quick=options.quick), indent=2)
+        text = json.dumps(as_json(rows, quick=options.quick, load=load), indent=2)
         options.json.write_text(text + "\n", encoding="utf-8")
+    print_footer(load)
     missed = [row.benchmark.name for row in rows if row.met is False]
     if missed:
-        print(f"\nnot met: {', '.join(missed)}")
+        print(f"not met: {', '.join(missed)}")
     return 1 if missed else 0
 
 

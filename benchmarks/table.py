@@ -46,6 +46,11 @@ def print_row(row: Row) -> None:
             print(f"    {label}{text}", flush=True)
 
 
+def print_footer(load: float) -> None:
+    """Where it was measured; a machine that is busy with other things tells little."""
+    print(f"\n{_machine()}, load {load:.1f} at the start")
+
+
 def target_of(benchmark: Benchmark, unit: str) -> str:
     """The target in words."""
     parts = []
@@ -56,16 +61,20 @@ def target_of(benchmark: Benchmark, unit: str) -> str:
     return "at most " + ", ".join(parts) if parts else ""
 
 
-def as_json(rows: Sequence[Row], *, quick: bool) -> dict[str, Any]:
+def as_json(rows: Sequence[Row], *, quick: bool, load: float) -> dict[str, Any]:
     """All rows, and the machine on which they were measured."""
     return {
-        "toolcrib": __version__,
-        "python": platform.python_version(),
-        "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
+        "machine": _machine(),
+        "load": load,
         "date": time.strftime("%Y-%m-%d"),
         "quick": quick,
         "rows": [_row_as_json(row) for row in rows],
     }
+
+
+def _machine() -> str:
+    where = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"
+    return f"toolcrib {__version__}, Python {platform.python_version()}, {where}"
 
 
 def _row_as_json(row: Row) -> dict[str, Any]:
