@@ -40,8 +40,8 @@ class ToolContribution:
     `factory` is a class, a function that makes the tool, the tool itself, or best its place as
     `"package.module:Class"`, which is imported at activation and not before. `requires` names
     runtime capabilities (`fs`, `process`), `feature` the feature the tool belongs to, `when` a
-    predicate over the activation context; `overrides` the tool that this one replaces. `settings` maps a section of the configuration to the place
-    of the attrs class that describes it.
+    predicate over the activation context; `overrides` the tool that this one replaces. `settings`
+    maps a section of the configuration to the place of the attrs class that describes it.
     """
 
     name: str
