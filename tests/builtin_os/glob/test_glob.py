@@ -94,6 +94,8 @@ async def test_ignore_files_hold_with_and_without_a_repository(
     (workspace / ".git").mkdir()
     assert set(await listed(crib, {"pattern": "**"})) == expected
     everything = await listed(crib, {"pattern": "**", "include_ignored": True})
+    below = await listed(crib, {"pattern": "/build/**/*.py", "include_ignored": True})
+    assert below == ["build/x.py"]
     assert set(everything) == expected | {"build/x.py", "dist/b.js", "x.log", "top.txt"}
 
 

@@ -202,6 +202,10 @@ async def test_globs_and_types_narrow_and_never_bring_back_ignored_files(
     assert await found(type="ts", glob="*.tsx") == {"src/d/e.tsx"}
     assert await found(glob="*.ts", path="src") == {"src/c.ts"}
     assert await found(glob="*.py", include_ignored=True) == {"a.py", "k/.h.py", "dist/g.py"}
+    assert await found(glob="dist/*.py", include_ignored=True) == {"dist/g.py"}
+    assert await found(glob="dist/*.py") == set()
+    assert await found(glob="[[:alpha:]].[!p]*") == {"b.js", "src/c.ts", "src/d/e.tsx", "src/f.md"}
+    assert await found(glob=["!**/[d]", "!*.{py,log}"]) == {"b.js", "src/c.ts", "src/f.md"}
 
 
 async def test_an_unknown_type_names_near_ones(crib: ToolHarness) -> None:

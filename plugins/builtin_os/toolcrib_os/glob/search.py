@@ -22,7 +22,7 @@ from toolcrib_os.glob.pattern import Wanted, read_pattern
 from toolcrib_os.shared.search.engine import SearchEnd, SearchEngine
 from toolcrib_os.shared.search.path_glob import GlobError
 from toolcrib_os.shared.search.records import NameReader
-from toolcrib_os.shared.search.request import SearchRequest
+from toolcrib_os.shared.search.request import SearchRequest, narrow
 from toolcrib_os.shared.search.root import RootError, SearchRoot, Shield, open_root
 from toolcrib_os.shared.search.rules import search_matcher
 from toolcrib_os.shared.search.settings import SearchSettings
@@ -73,8 +73,12 @@ class GlobSearch:
     async def _list(
         self, args: GlobInput, wanted: Wanted, root: SearchRoot, context: ToolContext
     ) -> ToolResult:
+        # Folders are known by the files in them, whatever those are called.
+        only, types = ((), ()) if args.include_dirs else narrow(wanted.glob.alternatives)
         request = SearchRequest(
             mode="list",
+            only=only,
+            types=types,
             cwd=root.folder,
             base=root.base,
             repository=root.repository,

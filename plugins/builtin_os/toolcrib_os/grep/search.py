@@ -106,6 +106,7 @@ def _request(
     mode: Mode, args: GrepInput, file_filter: FileFilter, root: SearchRoot
 ) -> SearchRequest:
     before, after = args.lines_around
+    only, types, leave_out = file_filter.narrowed()
     return SearchRequest(
         mode=mode,
         cwd=root.folder,
@@ -114,9 +115,9 @@ def _request(
         repository=root.repository,
         include_ignored=args.include_ignored,
         follow=args.follow,
-        only=file_filter.alternatives,
-        leave_out=file_filter.leave_out,
-        types=file_filter.types,
+        only=only,
+        leave_out=leave_out,
+        types=types,
         pattern=args.pattern.encode("utf-8", "replace").decode("utf-8"),
         ignore_case=args.ignore_case,
         fixed_strings=args.fixed_strings,
@@ -129,7 +130,7 @@ def _request(
 
 
 def _allowing(file_filter: FileFilter, shield: Shield, root: SearchRoot) -> Callable[[str], bool]:
-    if not file_filter.only or root.file is not None:
+    if not (file_filter.only or file_filter.leave_out) or root.file is not None:
         return shield.allows
     return lambda name: file_filter.covers(name) and shield.allows(name)
 

@@ -92,7 +92,7 @@ class SearchEngine:
             from toolcrib_os.shared.search.python_engine import python_command
 
             yield python_command(request, environment)
-        elif not request.only or any("\n" in glob for glob in request.only):
+        elif not request.only:
             yield [ripgrep, *ripgrep_arguments(request, None)], environment
         else:
             with tempfile.NamedTemporaryFile("wb", prefix="toolcrib-only-") as only:

@@ -36,7 +36,8 @@ class PathGlob:
 
     Without a slash it is about the last name of a path, at any depth; with one, about the whole
     path. `*` and `?` stay within a name, and `**` as a name stands for any number of names.
-    Hidden names are ordinary names.
+    Hidden names are ordinary names. `alternatives` say the same without braces, and begin with a
+    slash when they are about the whole path.
     """
 
     pattern: str
@@ -64,9 +65,10 @@ def compile_glob(pattern: str) -> PathGlob:
         raise GlobError(f"the pattern has {len(pattern)} characters, more than {MAX_CHARS}")
     if pattern.count("{") > MAX_BRACES:
         raise GlobError(f"the pattern has more than {MAX_BRACES} opening braces")
-    alternatives = tuple(expand_braces(pattern))
+    alternatives = [_names(alternative) for alternative in expand_braces(pattern)]
     regex = "|".join(dict.fromkeys(map(_path_regex, alternatives)))
-    return PathGlob(pattern, alternatives, re.compile(regex, re.DOTALL))
+    plain = tuple(map("/".join, alternatives))
+    return PathGlob(pattern, plain, re.compile(regex, re.DOTALL))
 
 
 def expand_braces(pattern: str) -> list[str]:
@@ -148,20 +150,40 @@ def class_end(pattern: str, start: int) -> int | None:
     return None
 
 
-def _path_regex(pattern: str) -> str:
-    """One pattern without braces as a regular expression for the whole path.
-
-    Every run between two wildcards is matched at its first possible place and never again
-    (atomic groups), which is complete for wildcards and keeps the effort linear.
-    """
-    anchored = "/" in pattern
-    names = [name for name in _names(pattern) if name not in ("", ".")]
+def _names(pattern: str) -> list[str]:
+    """The names of a pattern without braces; an empty one in front anchors it at the root."""
+    parts = list(_split(pattern))
+    names = [name for name in parts if name not in ("", ".")]
+    if not names:
+        raise GlobError(f"the pattern {pattern!r} names the folder itself: use `**` or `/*`")
     if ".." in names:
         raise GlobError(
             f"the pattern {pattern!r} leads upwards: give the folder to search as `path` instead"
         )
-    if not anchored:
-        names.insert(0, "**")
+    return names if len(parts) == 1 else ["", *names]
+
+
+def _split(pattern: str) -> Iterator[str]:
+    start = position = 0
+    while position < len(pattern):
+        if pattern[position] == "\\":
+            position += 1
+        elif pattern[position] == "[":
+            position = (class_end(pattern, position) or position + 1) - 1
+        elif pattern[position] == "/":
+            yield pattern[start:position]
+            start = position + 1
+        position += 1
+    yield pattern[start:]
+
+
+def _path_regex(names: list[str]) -> str:
+    """The names of a pattern as a regular expression for the whole path.
+
+    Every run between two wildcards is matched at its first possible place and never again
+    (atomic groups), which is complete for wildcards and keeps the effort linear.
+    """
+    names = names[1:] if names[0] == "" else ["**", *names]
     groups: list[list[str]] = [[]]
     for name in names:
         if name != "**":
@@ -175,20 +197,6 @@ def _path_regex(pattern: str) -> str:
     parts += [rf"(?>(?:[^/]+/)*?{'/'.join(group)}/)" for group in middle]
     parts.append("(?:.*/)?" + "/".join(last) if last else ".+")
     return "".join(parts)
-
-
-def _names(pattern: str) -> Iterator[str]:
-    start = position = 0
-    while position < len(pattern):
-        if pattern[position] == "\\":
-            position += 1
-        elif pattern[position] == "[":
-            position = (class_end(pattern, position) or position + 1) - 1
-        elif pattern[position] == "/":
-            yield pattern[start:position]
-            start = position + 1
-        position += 1
-    yield pattern[start:]
 
 
 def _name_regex(name: str) -> str:

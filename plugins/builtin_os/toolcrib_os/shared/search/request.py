@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Iterable
 from typing import Literal
 
 from attrs import frozen
@@ -28,8 +30,8 @@ class SearchRequest:
         repository: `base` holds a version-controlled tree, so a repository inside starts afresh.
         include_ignored: pay no attention to ignore files.
         follow: enter linked folders and take linked files.
-        only: globs without braces, of which one has to cover a file.
-        leave_out: globs without braces; what one of them covers is not entered.
+        only: globs of which one has to cover a file; see `narrow`.
+        leave_out: globs; what one of them covers is not entered.
         types: globs of file names, of which one has to cover a file.
     """
 
@@ -51,6 +53,34 @@ class SearchRequest:
     only_matching: bool = False
     before: int = 0
     after: int = 0
+
+
+_SPECIAL = re.compile(r"[\[\]{}\\:!\s]")
+
+
+def read_alike(globs: Iterable[str]) -> tuple[str, ...] | None:
+    """The globs, if both engines read each of them as `PathGlob` does; else None."""
+    wanted = tuple(globs)
+    if any(map(_SPECIAL.search, wanted)):
+        return None
+    names = (name for glob in wanted for name in glob.split("/"))
+    return None if any("**" in name and name != "**" for name in names) else wanted
+
+
+def narrow(
+    globs: Iterable[str], types: tuple[str, ...] = ()
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What to give as `only` and `types` of a request, so that it finds little but the wanted.
+
+    The findings have to be filtered all the same: where the engines read a glob differently it
+    is left out, and ripgrep lets files through that an ignore file names as not ignored.
+    """
+    wanted = read_alike(globs)
+    if not wanted:
+        return (), types
+    if types or any("/" in glob or glob == "**" for glob in wanted):
+        return wanted, types
+    return (), wanted
 
 
 def ignore_base(cwd: str, workspace_root: str) -> tuple[str, bool]:

@@ -104,9 +104,4 @@ def only_lines(globs: tuple[str, ...]) -> str:
 
     A glob given as an option would bring back what other ignore files leave out.
     """
-    lines = ["*", "!*/"]
-    for glob in globs:
-        start = f"\\{glob}" if glob.startswith("!") else glob
-        spare = len(start) - len(start.rstrip(" "))
-        lines.append("!" + start.rstrip(" ") + "\\ " * spare)
-    return "\n".join(lines) + "\n"
+    return "\n".join(("*", "!*/", *(f"!{glob}" for glob in globs), ""))
