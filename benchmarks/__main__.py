@@ -54,10 +54,14 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _chosen(names: Sequence[str]) -> list[Benchmark]:
+    """The rows with these names, else those whose names begin so; without names all."""
+    chosen: list[Benchmark] = []
     for name in names:
-        if not any(benchmark.name.startswith(name) for benchmark in ALL):
+        found = [b for b in ALL if b.name == name] or [b for b in ALL if b.name.startswith(name)]
+        if not found:
             sys.exit(f"no row is named {name!r}; see --list")
-    return [b for b in ALL if not names or b.name.startswith(tuple(names))]
+        chosen += found
+    return [b for b in ALL if not names or b in chosen]
 
 
 def _measure(benchmarks: Sequence[Benchmark], *, quick: bool) -> list[Row]:
