@@ -6,16 +6,17 @@ import contextlib
 import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import Any
+from typing import Any, Literal
 
 from attrs import define, frozen
 
+from toolcrib.config.permission import RuleScope
 from toolcrib.contract.contribution import ActivationContext, Source, ToolContribution
 from toolcrib.decisions import Decision, Filter
 from toolcrib.features import FeatureState
 from toolcrib.plugins.loader import PluginHost, describe
 from toolcrib.plugins.records import PluginRecord
-from toolcrib.policy import ToolPolicy, is_tool_active, suggest
+from toolcrib.policy import ToolPolicy, disallows_tool, lists_tool, suggest
 from toolcrib.registry import RegisteredTool, ToolRegistry
 from toolcrib.services import Scope
 
@@ -25,7 +26,8 @@ class Conditions:
     """Everything that decides which tools an agent has; each part is one filter.
 
     `global_policy` and `workspace_policy` come from the configuration, `profile_policy` from the
-    profile, `session_disabled` from the host at run time.
+    profile, `session_disabled` from the host at run time. `locate` tells where the configuration
+    names something: by the name, the layer (`user` or `project`) and the list.
     """
 
     blocked: frozenset[str]
@@ -38,6 +40,8 @@ class Conditions:
     global_policy: ToolPolicy
     session_disabled: frozenset[str]
     context: ActivationContext
+    profile_source: str
+    locate: Callable[[str, RuleScope, str, str], str]
 
 
 @frozen
@@ -51,46 +55,66 @@ class Refusal:
 
 def policy_refusal(name: str, source: Source, on: Conditions) -> Refusal | None:
     """The layer of the tool policy that forbids a tool, or None; asked again at each call."""
-    if not is_tool_active(on.workspace_policy, name, source):
-        return Refusal(
-            "workspace",
-            "the workspace's toolcrib.toml disables it",
-            "remove it from [tools] in the workspace's toolcrib.toml",
-        )
+    refusal = _layer_refusal("workspace", name, source, on.workspace_policy, on)
+    if refusal is not None:
+        return refusal
     profile = on.profile_policy
-    if not is_tool_active(ToolPolicy(tools=profile.tools), name, source):
+    if not lists_tool(profile, name, source):
         return Refusal(
             "profile",
             f"the profile {on.profile!r} does not list it",
-            f"add {name!r} to tools of the profile {on.profile!r}, or choose another profile",
+            f"add {name!r} to tools of the profile {on.profile!r}{_at(on.profile_source)}, "
+            "or choose another profile",
         )
-    if not is_tool_active(ToolPolicy(disallowed_tools=profile.disallowed_tools), name, source):
+    if disallows_tool(profile, name, source):
         return Refusal(
             "profile-disallowed",
             f"the profile {on.profile!r} disallows it",
-            f"remove {name!r} from disallowed_tools of the profile {on.profile!r}",
+            f"remove {name!r} from disallowed_tools of the profile {on.profile!r}"
+            f"{_at(on.profile_source)}",
         )
     return None
 
 
 def global_refusal(name: str, source: Source, on: Conditions) -> Refusal | None:
     """What the user's configuration and the host say of a tool; None is no objection."""
-    policy = on.global_policy
-    if not is_tool_active(ToolPolicy(tools=policy.tools), name, source):
-        return Refusal(
-            "tools.enabled",
-            "[tools] enabled does not list it",
-            f"add {name!r} to [tools] enabled in toolcrib.toml",
-        )
-    if not is_tool_active(ToolPolicy(disallowed_tools=policy.disallowed_tools), name, source):
-        return Refusal(
-            "tools.disabled",
-            "[tools] disabled lists it",
-            f"remove {name!r} from [tools] disabled in toolcrib.toml",
-        )
+    refusal = _layer_refusal("user", name, source, on.global_policy, on)
+    if refusal is not None:
+        return refusal
     if name in on.session_disabled:
         return Refusal("session", "it is disabled for this session", "enable it in the session")
     return None
+
+
+def _layer_refusal(
+    layer: Literal["workspace", "user"],
+    name: str,
+    source: Source,
+    policy: ToolPolicy,
+    on: Conditions,
+) -> Refusal | None:
+    """What `[tools]` in the file of the workspace or the user says of a tool."""
+    scope: RuleScope = "project" if layer == "workspace" else "user"
+    whose = "the workspace's [tools]" if layer == "workspace" else "[tools]"
+    if not lists_tool(policy, name, source):
+        place = _at(on.locate("", scope, "tools", "enabled"))
+        return Refusal(
+            "workspace" if layer == "workspace" else "tools.enabled",
+            f"{whose} enabled does not list it",
+            f"add {name!r} to [tools] enabled{place}",
+        )
+    if disallows_tool(policy, name, source):
+        place = _at(on.locate(name, scope, "tools", "disabled"))
+        return Refusal(
+            "workspace" if layer == "workspace" else "tools.disabled",
+            f"{whose} disabled lists it",
+            f"remove {name!r} from [tools] disabled{place}",
+        )
+    return None
+
+
+def _at(place: str) -> str:
+    return f" ({place})" if place else ""
 
 
 @define
@@ -167,8 +191,11 @@ class Activation:
         found = [d for d in self.decisions if d.name == name]
         if found:
             return next((d for d in found if d.active), found[0])
-        near = suggest(name, [d.name for d in self.decisions])
+        silent = [d.name for d in self.decisions if d.filter in ("plugin", "load")]
+        near = suggest(name, [d.name for d in self.decisions if d.name not in silent])
         remedy = f"did you mean {near[0]!r}?" if near else "install the plugin that offers it"
+        if silent and not near:
+            remedy += f", or see to {', '.join(silent)}: blocked or broken, with tools unknown"
         return Decision(name, "", False, "unknown", "no plugin contributes it", remedy)
 
     def _refusal(
@@ -181,7 +208,7 @@ class Activation:
         name = contribution.name
         blocked = on.blocked & {record.name, record.distribution}
         if blocked:
-            return _blocked(min(blocked))
+            return _blocked(min(blocked), on)
         owner = owners.get(name)
         if owner is None:
             owners[name] = record
@@ -299,11 +326,11 @@ class Activation:
         decisions = []
         for record in self._plugins.records.values():
             if record.status == "blocked":
-                refusal = _blocked(record.blocked_by or record.name)
+                refusal = _blocked(record.blocked_by or record.name, on)
             elif record.status == "failed":
                 reasons = [f.reason for f in self._plugins.failures if f.plugin == record.name]
                 refusal = Refusal(
-                    "plugin",
+                    "load",
                     f"the plugin could not be loaded: {'; '.join(reasons)}",
                     f"update or uninstall {record.distribution!r}, or block it",
                 )
@@ -328,11 +355,12 @@ def _decision(name: str, record: PluginRecord, refusal: Refusal | None) -> Decis
     return Decision(name, record.name, False, refusal.filter, refusal.reason, refusal.remedy)
 
 
-def _blocked(by: str) -> Refusal:
+def _blocked(by: str, on: Conditions) -> Refusal:
+    place = on.locate(by, "user", "plugins", "blocked")
     return Refusal(
         "plugin",
         f"the plugin is blocked ({by!r} in [plugins] blocked)",
-        f"remove {by!r} from [plugins] blocked in toolcrib.toml",
+        f"remove {by!r} from [plugins] blocked{_at(place)}",
     )
 
 

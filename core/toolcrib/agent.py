@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Mapping
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
@@ -220,6 +220,11 @@ class Agent:
                 ),
                 session_disabled=session.disabled_tools,
                 context=_Context(session, profile.name),
+                profile_source=profile.source,
+                # A thousand tools that one list leaves out have one place to look at.
+                locate=cache(
+                    lambda name, scope, table, key: tools.locate_name(name, table, key, scope=scope)
+                ),
             )
         return self._on
 

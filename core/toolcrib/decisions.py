@@ -8,6 +8,7 @@ from attrs import frozen
 
 Filter = Literal[
     "plugin",
+    "load",
     "name",
     "feature",
     "runtime",

@@ -45,9 +45,17 @@ def is_tool_active(policy: ToolPolicy, name: str, source: str) -> bool:
         name: of the tool; case counts.
         source: where the tool comes from; patterns work for `mcp` alone.
     """
-    if policy.tools is not None and not _names_tool(policy.tools, name, source):
-        return False
-    return not _names_tool(policy.disallowed_tools, name, source)
+    return lists_tool(policy, name, source) and not disallows_tool(policy, name, source)
+
+
+def lists_tool(policy: ToolPolicy, name: str, source: str) -> bool:
+    """Whether a tool is among those that the layer allows."""
+    return policy.tools is None or _names_tool(policy.tools, name, source)
+
+
+def disallows_tool(policy: ToolPolicy, name: str, source: str) -> bool:
+    """Whether the layer denies a tool by name or pattern."""
+    return bool(policy.disallowed_tools) and _names_tool(policy.disallowed_tools, name, source)
 
 
 def _names_tool(patterns: tuple[str, ...], name: str, source: str) -> bool:

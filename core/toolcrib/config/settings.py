@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from attrs import field, frozen
 
-from toolcrib.config.permission import PermissionSettings
+from toolcrib.config.permission import PermissionSettings, RuleScope
 from toolcrib.config.sources import Layer, merge_tables
 from toolcrib.config.structuring import Bounds
 from toolcrib.errors import Notice
@@ -112,6 +112,19 @@ class Settings:
     def layer_of(self, *path: str | int) -> Layer | None:
         """The source whose value of the key is in force."""
         return next((layer for layer in reversed(self.layers) if layer.sets(path)), None)
+
+    def locate_name(self, name: str, *path: str, scope: RuleScope) -> str:
+        """Where a list of names has this one, or else where the list is; empty without one."""
+        place = ""
+        for layer in self.layers:
+            if layer.scope == scope and layer.sets(path):
+                names: Any = layer.data
+                for key in path:
+                    names = names[key]
+                if isinstance(names, list) and name in names:
+                    return layer.locate((*path, names.index(name)))
+                place = layer.locate(path)
+        return place
 
     def locate(self, *path: str | int) -> str:
         """Where the key is set: `file:line`, another source, or `default`."""

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Literal
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from toolcrib.accesses import FileAccess
 from toolcrib.config.permission import PermissionRule
@@ -57,24 +57,38 @@ async def judge(
     Deny rules come first and nothing overrides them; then the plugins' `check_permission` in
     their order; then the modes, the other rules and the defaults. Whoever raises, denies.
     """
-    denied = denied_by_rule(call, session, rules)
+    case = _Case(call, session, tuple(matching(call, rules)))
+    denied = _deny_rules(case)
     if denied is not None:
-        return denied
+        return _beside_rules(denied, case)
     for implementation in implementations:
         answer = await _asked(implementation, call)
         if answer is not None:
-            return answer
-    return judge_alone(call, session, rules)
+            return _beside_rules(answer, case)
+    return _judge_case(case)
 
 
 def judge_alone(call: ToolCall, session: SessionView, rules: Sequence[PermissionRule]) -> Judgement:
     """Decide on a call when no plugin has an opinion."""
-    case = _Case(call, session, tuple(matching(call, rules)))
+    return _judge_case(_Case(call, session, tuple(matching(call, rules))))
+
+
+def _judge_case(case: _Case) -> Judgement:
     for policy in _POLICIES:
         judgement = policy(case)
         if judgement is not None:
-            return judgement
+            return _beside_rules(judgement, case)
     return Judgement(decision="ask", policy="fallback-ask", reason="nothing allows it beforehand")
+
+
+def _beside_rules(judgement: Judgement, case: _Case) -> Judgement:
+    """The judgement with the rules that matched too."""
+    others = tuple(
+        f"{rule.decision} {rule.pattern} ({rule.source})"
+        for rule in case.rules
+        if (rule.pattern, rule.source) != (judgement.rule, judgement.source)
+    )
+    return evolve(judgement, overridden=others) if others else judgement
 
 
 def denied_by_rule(
@@ -92,18 +106,12 @@ def _by_rule(case: _Case, decision: Verdict, policy: str) -> Judgement | None:
     deciding = next((rule for rule in case.rules if rule.decision == decision), None)
     if deciding is None:
         return None
-    others = tuple(
-        f"{rule.decision} {rule.pattern} ({rule.source})"
-        for rule in case.rules
-        if rule is not deciding
-    )
     return Judgement(
         decision=decision,
         policy=policy,
         rule=deciding.pattern,
         source=deciding.source,
         reason=deciding.reason or f"the rule {deciding.pattern!r} says so",
-        overridden=others,
     )
 
 
