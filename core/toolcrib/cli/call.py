@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from toolcrib.cli.common import mode_option, open_for, tell, workspace_options
+from toolcrib.cli.common import complete_tool, mode_option, open_for, tell, workspace_options
 from toolcrib.contract.result import TextPart
 
 
@@ -18,7 +18,7 @@ Examples:
   toolcrib call Bash '{"command": "make test"}' --mode yolo
 """
 )
-@click.argument("name")
+@click.argument("name", shell_complete=complete_tool)
 @click.argument("arguments", metavar="[JSON|-]", default="{}")
 @workspace_options
 @mode_option

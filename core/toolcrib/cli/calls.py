@@ -15,6 +15,7 @@ SHAPES = (
     '{"id": ..., "name": ..., "arguments": ...}'
 )
 _CALL_BLOCKS = ("tool_use", "function_call")
+_MISNAMED = frozenset({"args", "argument", "input", "parameters", "params"})
 
 
 class UnreadableCalls(ToolcribError):
@@ -130,6 +131,10 @@ def _call(value: Any, source: str) -> Call:
         case {"type": "tool_use", "name": str(name)}:
             arguments = value.get("input")
         case {"name": str(name)}:
+            if "arguments" not in value and (meant := sorted(_MISNAMED & value.keys())):
+                raise UnreadableCalls(
+                    f"{source}: {_short(value)} has {meant[0]!r} where 'arguments' belongs"
+                )
             arguments = value.get("arguments")
         case dict():
             raise UnreadableCalls(f"{source}: {_short(value)} names no tool: {SHAPES}")

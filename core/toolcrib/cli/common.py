@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from click.shell_completion import CompletionItem
 
 if TYPE_CHECKING:
     from toolcrib.session import Session
@@ -16,16 +17,57 @@ F = TypeVar("F", bound=Callable[..., Any])
 MODES = ("manual", "auto", "yolo")
 
 
+def complete_folder(ctx: Any, param: Any, typed: str) -> list[CompletionItem]:
+    """Let the shell complete the name of a folder."""
+    return [CompletionItem(typed, type="dir")]
+
+
+def complete_file(ctx: Any, param: Any, typed: str) -> list[CompletionItem]:
+    """Let the shell complete the name of a file."""
+    return [CompletionItem(typed, type="file")]
+
+
+def complete_tool(ctx: click.Context, param: Any, typed: str) -> list[str]:
+    """The names of all tools, active or not."""
+    session = _session_to_complete(ctx)
+    return sorted(
+        {d.name for d in session.decisions() if d.name.startswith(typed)} if session else ()
+    )
+
+
+def complete_profile(ctx: click.Context, param: Any, typed: str) -> list[str]:
+    """The names of the profiles of plugins and of the configuration."""
+    session = _session_to_complete(ctx)
+    names = {"default", *session.crib.profiles(), *session.settings.profiles} if session else ()
+    return sorted(name for name in names if name.startswith(typed))
+
+
+def _session_to_complete(ctx: click.Context) -> Session | None:
+    """A session, or None where nothing can be said: a shell has no use for an error."""
+    from toolcrib.errors import ToolcribError
+    from toolcrib.session import open_session
+
+    safe = ctx.find_root().params.get("safe", False)
+    try:
+        return open_session(ctx.params.get("workspace") or ".", autoload=not safe)
+    except (ToolcribError, OSError):
+        return None
+
+
 def workspace_options(function: F) -> F:
     """`--workspace` and `--profile`."""
     function = click.option(
-        "--profile", metavar="P", help="The profile to use; see [profiles] in toolcrib.toml."
+        "--profile",
+        metavar="P",
+        shell_complete=complete_profile,
+        help="The profile to use; see [profiles] in toolcrib.toml.",
     )(function)
     return click.option(
         "--workspace",
         metavar="D",
         default=".",
         show_default=True,
+        shell_complete=complete_folder,
         help="The folder that relative paths belong to.",
     )(function)
 

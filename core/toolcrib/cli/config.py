@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from toolcrib.cli.common import json_option, print_json, tell
+from toolcrib.cli.common import complete_folder, complete_profile, json_option, print_json, tell
 
 
 @click.group(
@@ -34,10 +34,16 @@ Examples:
     metavar="D",
     default=".",
     show_default=True,
+    shell_complete=complete_folder,
     help="The folder whose toolcrib.toml is checked, beside the user's and the environment.",
 )
 @json_option
-@click.option("--profile", metavar="P", help="A profile that has to exist; all are checked.")
+@click.option(
+    "--profile",
+    metavar="P",
+    shell_complete=complete_profile,
+    help="A profile that has to exist; all are checked.",
+)
 @click.pass_context
 def check(ctx: click.Context, workspace: str, as_json: bool, profile: str | None) -> None:
     """Name every fault: unknown keys and tools, rules and patterns that can match nothing.

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
+from toolcrib.cli.calls import Call, read_calls
 from toolcrib.cli.common import (
+    complete_tool,
     json_option,
     mode_option,
     open_for,
@@ -16,6 +17,9 @@ from toolcrib.cli.common import (
     workspace_options,
 )
 from toolcrib.decisions import Decision
+
+if TYPE_CHECKING:
+    from toolcrib.session import Session
 
 
 @click.command(
@@ -26,7 +30,7 @@ Examples:
   toolcrib explain --call '{"name": "Bash", "arguments": {"command": "rm -r build"}}'
 """
 )
-@click.argument("names", nargs=-1, metavar="[NAME ...]")
+@click.argument("names", nargs=-1, metavar="[NAME ...]", shell_complete=complete_tool)
 @workspace_options
 @mode_option
 @json_option
@@ -44,9 +48,12 @@ def command(
     call: str | None,
 ) -> None:
     """Say of every tool whether it is active, what decided that, and what would change it."""
+    if call is not None and names:
+        raise click.UsageError("give names of tools or --call, not both")
+    asked = None if call is None else _read_call(call)
     session = open_for(ctx, workspace=workspace, profile=profile, mode=mode)
-    if call is not None:
-        _explain_call(session, call, as_json)
+    if asked is not None:
+        _explain_call(session, asked, as_json)
         return
     session.tools()  # descriptions and schemas are made now, so a broken one shows
     decisions = [session.explain(name) for name in names] if names else session.decisions()
@@ -82,26 +89,29 @@ def _row(decision: Decision) -> tuple[str, ...]:
     )
 
 
-def _explain_call(session: Any, text: str, as_json: bool) -> None:
+def _read_call(text: str) -> Call:
+    """The one call, in any of the shapes that `toolcrib run` reads."""
+    batches = read_calls(text.encode("utf-8", "surrogateescape"), "--call")
+    calls = [call for batch in batches for call in batch]
+    if len(calls) != 1:
+        raise click.BadParameter(f"expected one call, not {len(calls)}", param_hint="--call")
+    return calls[0]
+
+
+def _explain_call(session: Session, call: Call, as_json: bool) -> None:
     import asyncio
 
     from attrs import asdict
 
     from toolcrib.explain import explain_call
 
-    try:
-        call = json.loads(text)
-    except ValueError as error:
-        raise click.BadParameter(f"not JSON: {error}", param_hint="--call") from None
-    if not isinstance(call, dict) or "name" not in call:
-        raise click.BadParameter('expected {"name": ..., "arguments": ...}', param_hint="--call")
     judgement = asyncio.run(explain_call(session.main, call))
     if as_json:
         print_json(asdict(judgement))
         return
-    click.echo(f"decision: {judgement.decision}")
+    lines = [f"decision: {judgement.decision}"]
     for label in ("policy", "rule", "source", "reason"):
         if value := getattr(judgement, label):
-            click.echo(f"{label}: {value}")
-    for rule in judgement.overridden:
-        click.echo(f"overridden: {rule}")
+            lines.append(f"{label}: {value}")
+    lines += [f"overridden: {rule}" for rule in judgement.overridden]
+    click.echo("\n".join(lines).encode("utf-8", "backslashreplace"))

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import click
 
-from toolcrib.cli.common import json_option, open_for, print_json, print_table, tell
+from toolcrib.cli.common import (
+    complete_folder,
+    json_option,
+    open_for,
+    print_json,
+    print_table,
+    tell,
+)
 from toolcrib.plugins.records import PluginFailure, PluginRecord
 
 
@@ -16,7 +23,14 @@ Examples:
   toolcrib plugins --json
 """
 )
-@click.option("--workspace", metavar="D", default=".", help="Whose configuration counts.")
+@click.option(
+    "--workspace",
+    metavar="D",
+    default=".",
+    show_default=True,
+    shell_complete=complete_folder,
+    help="Whose configuration counts.",
+)
 @json_option
 @click.pass_context
 def command(ctx: click.Context, workspace: str, as_json: bool) -> None:

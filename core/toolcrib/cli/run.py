@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from toolcrib.cli.calls import read_calls
-from toolcrib.cli.common import json_option, mode_option, open_for, workspace_options
+from toolcrib.cli.common import complete_file, json_option, mode_option, open_for, workspace_options
 
 
 @click.command(
@@ -25,7 +25,7 @@ Calls are read as
   tool_calls of an OpenAI message, tool_use blocks of an Anthropic message
 """
 )
-@click.argument("calls", metavar="[CALLS|-]", default="-")
+@click.argument("calls", metavar="[CALLS|-]", default="-", shell_complete=complete_file)
 @workspace_options
 @mode_option
 @json_option

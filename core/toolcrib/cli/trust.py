@@ -6,7 +6,7 @@ import os
 
 import click
 
-from toolcrib.cli.common import tell
+from toolcrib.cli.common import complete_folder, tell
 from toolcrib.config.trust import TrustStore
 
 
@@ -19,7 +19,7 @@ Examples:
   toolcrib trust --list
 """
 )
-@click.argument("workspace", default=".")
+@click.argument("workspace", default=".", shell_complete=complete_folder)
 @click.option("--remove", is_flag=True, help="Trust the workspace no longer.")
 @click.option("--list", "show", is_flag=True, help="List the trusted workspaces.")
 def command(workspace: str, remove: bool, show: bool) -> None:
