@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks import calls, discovery, memory, reading, search, shell, soak, startup
-from benchmarks.lab import FULL, QUICK, Lab
+from benchmarks.lab import FULL, QUICK, Lab, Sizes
 from benchmarks.record import Benchmark, Measured, Row
 from benchmarks.table import as_json, print_footer, print_heading, print_row
 
@@ -26,7 +26,7 @@ def main() -> int:
     options = _parser().parse_args()
     if options.list:
         for benchmark in ALL:
-            print(f"{benchmark.name:22} {benchmark.what}")
+            print(f"{benchmark.name:22} {benchmark.what.format(s=_sizes(options.quick))}")
         return 0
     load = os.getloadavg()[0]
     rows = _measure(_chosen(options.names), quick=options.quick)
@@ -68,7 +68,7 @@ def _measure(benchmarks: Sequence[Benchmark], *, quick: bool) -> list[Row]:
     rows = []
     print_heading()
     with tempfile.TemporaryDirectory(prefix="toolcrib-bench-") as folder:
-        lab = Lab(QUICK if quick else FULL, Path(folder))
+        lab = Lab(_sizes(quick), Path(folder))
         for benchmark in benchmarks:
             if sys.stderr.isatty():
                 print(f"measuring {benchmark.name} ...", end="\r", file=sys.stderr, flush=True)
@@ -76,10 +76,15 @@ def _measure(benchmarks: Sequence[Benchmark], *, quick: bool) -> list[Row]:
                 measured = asyncio.run(benchmark.measure(lab))
             except (OSError, RuntimeError, subprocess.SubprocessError) as error:
                 measured = Measured(ours=0, unit="ms", failed=f"not measured: {error}")
-            row = Row(benchmark=benchmark, measured=measured)
+            what = benchmark.what.format(s=lab.sizes)
+            row = Row(benchmark=benchmark, measured=measured, what=what)
             print_row(row)
             rows.append(row)
     return rows
+
+
+def _sizes(quick: bool) -> Sizes:
+    return QUICK if quick else FULL
 
 
 if __name__ == "__main__":

@@ -154,7 +154,7 @@ async def _activate(count: int) -> dict[str, Any]:
 BENCHMARKS = [
     Benchmark(
         name="discovery",
-        what="finding the plugins among 300 distributions (--quick: 60)",
+        what="finding the plugins among {s.distributions} distributions",
         floor="reading every entry_points.txt",
         measure=distributions,
         max_value=15.0,
@@ -162,7 +162,7 @@ BENCHMARKS = [
     ),
     Benchmark(
         name="activation",
-        what="1,000 contributions, 20 active (--quick: 200)",
+        what="{s.contributions:,} contributions, 20 active",
         floor="importing the modules of the 20",
         measure=contributions,
         max_value=10.0,

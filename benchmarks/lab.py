@@ -16,7 +16,7 @@ LINE_BYTES = 106
 
 @frozen(kw_only=True)
 class Sizes:
-    """How much of everything; byte counts in bytes."""
+    """How much of everything."""
 
     rounds: int
     calls: int
@@ -26,9 +26,15 @@ class Sizes:
     contributions: int
     tree_files: int
     file_lines: int
-    outputs: tuple[int, int]
+    output_mb: int
+    flood_mb: int
     processes: int
     soak_calls: int
+
+    @property
+    def file_mb(self) -> int:
+        """The size of the big file."""
+        return self.file_lines * LINE_BYTES // 1_000_000
 
 
 FULL = Sizes(
@@ -40,7 +46,8 @@ FULL = Sizes(
     contributions=1_000,
     tree_files=50_000,
     file_lines=10_000_000,
-    outputs=(200_000_000, 1_000_000_000),
+    output_mb=200,
+    flood_mb=1_000,
     processes=50,
     soak_calls=100_000,
 )
@@ -53,7 +60,8 @@ QUICK = Sizes(
     contributions=200,
     tree_files=2_000,
     file_lines=700_000,
-    outputs=(10_000_000, 20_000_000),
+    output_mb=10,
+    flood_mb=20,
     processes=10,
     soak_calls=5_000,
 )

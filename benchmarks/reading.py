@@ -62,7 +62,7 @@ async def middle_lines(lab: Lab) -> Measured:
 BENCHMARKS = [
     Benchmark(
         name="read-last",
-        what="Read: the last 100 lines of 1 GB (--quick: 74 MB)",
+        what="Read: the last 100 lines of {s.file_mb:,} MB",
         floor="tail -n 100",
         measure=last_lines,
         max_value=5.0,
@@ -70,7 +70,7 @@ BENCHMARKS = [
     ),
     Benchmark(
         name="read-middle",
-        what="Read: 100 lines in the middle of 1 GB (--quick: 74 MB)",
+        what="Read: 100 lines in the middle of {s.file_mb:,} MB",
         floor="sed with q",
         measure=middle_lines,
         max_ratio=1.5,

@@ -32,7 +32,7 @@ class Benchmark:
 
     Attributes:
         name: selects the row on the command line.
-        what: the job, in words.
+        what: the job, in words; `{s.tree_files}` stands for one of the sizes `s` of the lab.
         floor: what the floor does.
         max_ratio: the target, as a multiple of the floor.
         max_value: the target, in the unit of the measurement.
@@ -54,6 +54,7 @@ class Row:
 
     benchmark: Benchmark
     measured: Measured
+    what: str
 
     @property
     def ratio(self) -> float | None:

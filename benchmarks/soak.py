@@ -60,7 +60,7 @@ def _mixture(number: int) -> list[dict[str, Any]]:
 BENCHMARKS = [
     Benchmark(
         name="soak",
-        what="100,000 calls in one session: memory (--quick: 5,000)",
+        what="{s.soak_calls:,} calls in one session: memory",
         floor="after the first fifth of them",
         measure=soak,
         max_ratio=1.05,

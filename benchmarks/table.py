@@ -27,7 +27,7 @@ def print_row(row: Row) -> None:
     print(
         _aligned(
             (
-                row.benchmark.what,
+                row.what,
                 _figure(measured.floor, measured.unit),
                 _figure(measured.ours, measured.unit),
                 "" if ratio is None else f"{ratio:.2f}x",
@@ -81,7 +81,7 @@ def _row_as_json(row: Row) -> dict[str, Any]:
     benchmark, measured = row.benchmark, row.measured
     return {
         "name": benchmark.name,
-        "what": benchmark.what,
+        "what": row.what,
         "unit": measured.unit,
         "floor": measured.floor,
         "toolcrib": measured.ours,
