@@ -6,6 +6,7 @@ be stopped there. It prints what ripgrep would print.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -19,6 +20,8 @@ from toolcrib_os.shared.search.request import MAX_LINE_BYTES, SearchRequest
 from toolcrib_os.shared.search.rust_regex import NO_LINE_FEED, RegexError, translate
 from toolcrib_os.shared.search.walk import walk
 
+MAX_FILE_BYTES = 1 << 28
+"""A file has to fit into memory; larger ones are passed over with a warning."""
 _BLOCK_BYTES = 1 << 16
 """The piece in which ripgrep looks for null bytes, which mark a binary file."""
 
@@ -85,6 +88,8 @@ class _Search:
         """The text to search, or None for a file that counts as binary or cannot be read."""
         try:
             with open(os.path.join(self.request.cwd, name), "rb") as stream:
+                if os.fstat(stream.fileno()).st_size > MAX_FILE_BYTES:
+                    raise OSError(errno.EFBIG, "File too large for the search without ripgrep")
                 data = stream.read()
         except OSError as error:
             self._warn(f"./{name}", error)
