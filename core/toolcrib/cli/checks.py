@@ -14,6 +14,7 @@ from toolcrib.config.merge import merge_readings
 from toolcrib.config.reading import CORE_TABLES, doubts
 from toolcrib.config.sections import build_section
 from toolcrib.config.settings import Settings
+from toolcrib.config.structuring import structure
 from toolcrib.errors import ConfigError, Notice
 from toolcrib.features import feature_notices, feature_variable, resolve_features
 from toolcrib.paths import Workspace
@@ -49,7 +50,11 @@ class Findings:
 
 
 def check_configuration(
-    workspace: Path, environ: Mapping[str, str], *, autoload: bool = True, profile: str | None
+    workspace: Path,
+    environ: Mapping[str, str],
+    *,
+    autoload: bool = True,
+    profile: str | None = None,
 ) -> Findings:
     """Check all sources of the configuration of a workspace, and all profiles."""
     sources = read_sources(workspace=workspace, environ=environ)
@@ -118,11 +123,24 @@ class _Check:
             yield Notice(file="--profile", text=text)
 
     def _chains_of_profiles(self) -> Iterator[Notice]:
+        told: set[object] = set()
         for name in self._profiles:
             try:
                 resolve_profile(name, self._profiles)
             except ConfigError as error:
-                yield from error.problems
+                (problem,) = error.problems
+                # The same fault is met from every profile in a circle, or above a gap.
+                same = {self._ancestors(name), (problem.file, problem.line)}
+                if same.isdisjoint(told):
+                    yield problem
+                told |= same
+
+    def _ancestors(self, name: str | None) -> frozenset[str]:
+        found: set[str] = set()
+        while name in self._profiles and name not in found:
+            found.add(name)
+            name = self._profiles[name].extends
+        return frozenset(found)
 
     def _features(self) -> Iterator[Notice]:
         features = self._crib.features()
@@ -154,11 +172,10 @@ class _Check:
         for layer in self._settings.layers:
             tools = layer.data.get("tools", {})
             for key in ("enabled", "disabled"):
-                names = tools.get(key, ())
-                for index, name in enumerate([names] if isinstance(names, str) else names):
+                for index, name in enumerate(_names(tools.get(key, ()))):
                     for text in self._dead(name):
                         yield layer.notice(("tools", key, index), text)
-            for name in tools.get("timeouts", {}):
+            for name in structure(tools.get("timeouts", {}), Mapping[str, object], (), []):
                 if not name.startswith(MCP_PREFIX):
                     for text in self._dead(name):
                         yield layer.notice(("tools", "timeouts", name), text)
@@ -188,7 +205,7 @@ class _Check:
         known = {name for record in records for name in (record.name, record.distribution)}
         for layer in self._settings.layers:
             blocked = layer.data.get("plugins", {}).get("blocked", ())
-            for index, name in enumerate(blocked if isinstance(blocked, list) else ()):
+            for index, name in enumerate(_names(blocked)):
                 if name not in known:
                     text = f"no plugin or distribution {name!r} is installed{_hint(name, known)}"
                     yield layer.notice(("plugins", "blocked", index), text)
@@ -218,6 +235,12 @@ class _Check:
                 if near and not name.startswith(near[0]):
                     text = f"nothing reads it; did you mean {near[0]!r}?"
                     yield Notice(file=f"environment variable {name}", text=text)
+
+
+def _names(value: object) -> tuple[str, ...]:
+    """A list of names from a file, or from the text of an environment variable."""
+    names: tuple[str, ...] = structure(value, tuple[str, ...], (), [])
+    return names
 
 
 def _place_of(notice: Notice) -> tuple[bool, str, int]:

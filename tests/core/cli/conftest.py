@@ -6,10 +6,12 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import psutil  # type: ignore[import-untyped]
 import pytest
 from attrs import field, frozen
 
@@ -119,3 +121,18 @@ def install(cli: Cli, tmp_path: Path) -> Callable[[str, str], None]:
         (info / "entry_points.txt").write_text(f"[toolcrib]\n{name} = {module}\n")
 
     return install
+
+
+@pytest.fixture
+def wait_for_end() -> Callable[[int], None]:
+    """Wait until a process has ended; whether its parent has noticed does not matter."""
+
+    def wait(pid: int) -> None:
+        try:
+            process = psutil.Process(pid)
+            while process.status() != psutil.STATUS_ZOMBIE:
+                time.sleep(0.01)
+        except psutil.NoSuchProcess:
+            pass
+
+    return wait
