@@ -113,6 +113,11 @@ def tell(message: str) -> None:
         click.echo("\n".join(f"toolcrib: {line}" for line in lines), err=True)
 
 
+def printable(line: str) -> str:
+    """The line without what could move a terminal's cursor or change its colours."""
+    return "".join(c if c.isprintable() or c == "\t" else "\ufffd" for c in line)
+
+
 def print_json(value: object) -> None:
     """One JSON document on standard output, safe in any encoding."""
     import json
@@ -122,13 +127,13 @@ def print_json(value: object) -> None:
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], empty: str) -> None:
     """Rows as a rich table on a terminal, as tab-separated lines in a pipe."""
-    rows = [tuple(row) for row in rows]
+    rows = [tuple(printable(" ".join(cell.split())) for cell in row) for row in rows]
     if not rows:
         tell(empty)
         return
     if not sys.stdout.isatty():
         for row in rows:
-            click.echo("\t".join(" ".join(cell.split()) for cell in row))
+            click.echo("\t".join(row))
         return
     from rich.console import Console
     from rich.table import Table

@@ -6,6 +6,7 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
+from toolcrib.cli.common import printable
 from toolcrib.contract.content import content_to_json
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def print_entry(done: Completion, arguments: Any) -> None:
     if done.result.is_error and done.outcome != "executed":
         state = f"error ({done.outcome})"
     heading = f"[{done.id}] {done.name} {_brief(arguments)}"
-    lines = [f"{heading}  {state}, {done.duration_ms:.0f} ms", *_body(done)]
+    lines = [f"{printable(heading)}  {state}, {done.duration_ms:.0f} ms", *_body(done)]
     text = "\n".join(lines) + "\n"
     sys.stdout.write(text.encode("utf-8", "backslashreplace").decode("utf-8"))
     sys.stdout.flush()
@@ -67,5 +68,5 @@ def _body(done: Completion) -> list[str]:
 
 
 def _clipped(line: str) -> str:
-    clean = "".join(c if c.isprintable() or c == "\t" else "\ufffd" for c in line)
+    clean = printable(line)
     return clean if len(clean) <= SHOWN_COLUMNS else clean[: SHOWN_COLUMNS - 3] + "..."

@@ -154,3 +154,9 @@ def test_after_an_interrupt_every_call_has_a_result(
     assert process.returncode == status
     assert sorted(json.loads(line)["id"] for line in out.splitlines()) == ["1", "2", "3"]
     wait_for_end(sleeper)
+
+
+def test_a_transcript_cannot_move_the_cursor(cli: Cli) -> None:
+    evil = {"id": "\x1b[2J", "name": "\x1b[31mEvil", "arguments": {"\r": "\x07"}}
+    shown = cli("run", "-", given=json.dumps(evil)).out
+    assert shown.replace("\n", "").isprintable()
