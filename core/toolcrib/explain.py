@@ -32,4 +32,5 @@ async def explain_call(agent: Agent, call: Mapping[str, Any]) -> Judgement:
             await pending
     if flight.outcome is not None and flight.result is not None:
         return Judgement(decision="deny", policy=flight.outcome, reason=str(flight.result.output))
-    return await judge(flight.call, session, session.permission_rules, session.permission_checks)
+    checks = session.permission_checks(flight.call.name)
+    return await judge(flight.call, session, session.permission_rules, checks)

@@ -221,10 +221,13 @@ class Session:
         """The rules in force: those of the configuration, then those of the profile."""
         return self.settings.permission.rules + self.main.profile.rules
 
-    @property
-    def permission_checks(self) -> tuple[Implementation, ...]:
-        """The plugins' `check_permission` implementations, first to last."""
-        return self.main.hooks.all("check_permission")
+    def permission_checks(self, tool: str) -> tuple[Implementation, ...]:
+        """The plugins' `check_permission` for calls of one tool, first to last."""
+        return self.main.hooks.for_tool("check_permission", tool)
+
+    def report(self, plugin: str, stage: str, message: str) -> None:
+        """Note that a plugin's hook failed, and tell those who listen."""
+        self.main.report(plugin, stage, message)
 
     @property
     def has_listeners(self) -> bool:

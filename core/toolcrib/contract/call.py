@@ -41,11 +41,17 @@ class SessionView(Protocol):
     def settings(self) -> Settings: ...
     @property
     def permission_rules(self) -> tuple[PermissionRule, ...]: ...
-    @property
-    def permission_checks(self) -> tuple[Implementation, ...]: ...
+
+    def permission_checks(self, tool: str) -> tuple[Implementation, ...]:
+        """The plugins' `check_permission` for calls of one tool, first to last."""
+        ...
 
     def section(self, name: str) -> Mapping[str, Any]:
         """The values of a table of the configuration."""
+        ...
+
+    def report(self, plugin: str, stage: str, message: str) -> None:
+        """Note that a plugin's hook failed, and tell those who listen."""
         ...
 
 

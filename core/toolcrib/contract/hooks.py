@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 import pluggy
 
@@ -27,6 +27,18 @@ _mark = pluggy.HookimplMarker(PROJECT_NAME)
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+PolicyName = Literal[
+    "user-configured-deny",
+    "auto-mode-approve",
+    "user-configured-ask",
+    "user-configured-allow",
+    "sensitive-file-access-ask",
+    "yolo-mode-approve",
+    "default-tool-approve",
+    "fallback-ask",
+]
+"""The policies that judge a call, in their order; the first one that decides ends it."""
+
 
 @overload
 def hookimpl(function: F) -> F: ...
@@ -36,8 +48,8 @@ def hookimpl(
     tryfirst: bool = False,
     trylast: bool = False,
     tools: Iterable[str] | None = None,
-    before: str | None = None,
-    after: str | None = None,
+    before: PolicyName | None = None,
+    after: PolicyName | None = None,
     always: bool = False,
     optionalhook: bool = False,
 ) -> Callable[[F], F]: ...
@@ -47,8 +59,8 @@ def hookimpl(
     tryfirst: bool = False,
     trylast: bool = False,
     tools: Iterable[str] | None = None,
-    before: str | None = None,
-    after: str | None = None,
+    before: PolicyName | None = None,
+    after: PolicyName | None = None,
     always: bool = False,
     optionalhook: bool = False,
 ) -> F | Callable[[F], F]:
@@ -56,9 +68,13 @@ def hookimpl(
 
     `tryfirst` and `trylast` move it to the front or the back of the order. `tools` limits a hook
     of the pipeline to calls of these tools, so that other calls do not pay for it. `before` and
-    `after` place a `check_permission` in front of or behind the policy with that name. `always`
-    has a `before_execute` called even after another plugin's `Allow` (`call.allowed_by` tells).
+    `after` place a `check_permission` in front of or behind the policy with that name; nothing
+    goes in front of the deny rules. `always` has a `before_execute` called even after another
+    plugin's `Allow` (`call.allowed_by` tells). Raises TypeError for both `before` and `after`.
     """
+
+    if before is not None and after is not None:
+        raise TypeError(f"before={before!r} and after={after!r}: a check has one place")
 
     def mark(target: F) -> F:
         marked = _mark(tryfirst=tryfirst, trylast=trylast, optionalhook=optionalhook)(target)

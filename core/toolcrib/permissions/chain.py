@@ -12,6 +12,7 @@ from toolcrib.accesses import FileAccess
 from toolcrib.config.permission import PermissionRule
 from toolcrib.contract.answers import Approve, Ask, Deny, PermissionAnswer
 from toolcrib.contract.call import SessionView, ToolCall
+from toolcrib.contract.hooks import PolicyName
 from toolcrib.paths import is_secret_store, is_sensitive_file
 from toolcrib.permissions.rules import matching
 from toolcrib.plugins.hook_calls import Implementation
@@ -52,33 +53,43 @@ async def judge(
     rules: Sequence[PermissionRule],
     implementations: Sequence[Implementation] = (),
 ) -> Judgement:
-    """Decide on a call.
+    """Decide on a call: the first policy or plugin with an opinion does.
 
-    Deny rules come first and nothing overrides them; then the plugins' `check_permission` in
-    their order; then the modes, the other rules and the defaults. Whoever raises, denies.
+    Deny rules come first and nothing overrides them. A plugin's `check_permission` stands where
+    its `before` or `after` puts it, else right behind the deny rules. Whoever raises, denies.
     """
     case = _Case(call, session, tuple(matching(call, rules)))
-    denied = _deny_rules(case)
-    if denied is not None:
-        return _beside_rules(denied, case)
-    for implementation in implementations:
-        answer = await _asked(implementation, call)
-        if answer is not None:
-            return _beside_rules(answer, case)
-    return _judge_case(case)
+    for step in _in_order(implementations):
+        if isinstance(step, Implementation):
+            judgement = await _asked(step, case)
+        else:
+            judgement = step(case)
+        if judgement is not None:
+            return _beside_rules(judgement, case)
+    raise AssertionError("the last policy decides every call")
 
 
 def judge_alone(call: ToolCall, session: SessionView, rules: Sequence[PermissionRule]) -> Judgement:
     """Decide on a call when no plugin has an opinion."""
-    return _judge_case(_Case(call, session, tuple(matching(call, rules))))
+    case = _Case(call, session, tuple(matching(call, rules)))
+    judgements = (policy(case) for policy in _POLICIES.values())
+    return _beside_rules(next(filter(None, judgements)), case)
 
 
-def _judge_case(case: _Case) -> Judgement:
-    for policy in _POLICIES:
-        judgement = policy(case)
-        if judgement is not None:
-            return _beside_rules(judgement, case)
-    return Judgement(decision="ask", policy="fallback-ask", reason="nothing allows it beforehand")
+def _in_order(implementations: Sequence[Implementation]) -> list[Policy | Implementation]:
+    """The policies and the plugins, in the order in which they are asked."""
+    before: dict[str, list[Implementation]] = {name: [] for name in _POLICIES}
+    after: dict[str, list[Implementation]] = {name: [] for name in _POLICIES}
+    for each in implementations:
+        if each.before in before and each.before != "user-configured-deny":
+            before[each.before].append(each)
+        else:
+            place = each.after if each.after in after else "user-configured-deny"
+            after[place].append(each)
+    steps: list[Policy | Implementation] = []
+    for name, policy in _POLICIES.items():
+        steps += [*before[name], policy, *after[name]]
+    return steps
 
 
 def _beside_rules(judgement: Judgement, case: _Case) -> Judgement:
@@ -115,31 +126,27 @@ def _by_rule(case: _Case, decision: Verdict, policy: str) -> Judgement | None:
     )
 
 
-async def _asked(implementation: Implementation, call: ToolCall) -> Judgement | None:
+async def _asked(implementation: Implementation, case: _Case) -> Judgement | None:
+    name = implementation.plugin
     try:
-        answer: PermissionAnswer = implementation.function(
-            *[call for _ in implementation.arguments]
-        )
+        answer: PermissionAnswer = implementation.function(case.call)
         if inspect.isawaitable(answer):
             answer = await answer
+        if not isinstance(answer, Approve | Ask | Deny | None):
+            raise TypeError(f"it answered {answer!r}, not Approve, Deny, Ask or None")
     except (Exception, SystemExit) as error:
-        answer = Deny(f"the plugin failed while judging the call ({describe(error)})")
-    name = implementation.plugin
+        case.session.report(name, "check_permission", describe(error))
+        answer = Deny(f"it failed while judging the call: {describe(error)}")
     match answer:
         case None:
             return None
         case Approve(reason):
-            return Judgement(decision="allow", policy=name, source=name, reason=reason)
+            decision: Verdict = "allow"
         case Ask(reason):
-            return Judgement(decision="ask", policy=name, source=name, reason=reason)
+            decision = "ask"
         case Deny(reason):
-            return Judgement(decision="deny", policy=name, source=name, reason=reason)
-    return Judgement(
-        decision="deny",
-        policy=name,
-        source=name,
-        reason=f"the plugin answered {answer!r}, not Approve, Deny, Ask or None",
-    )
+            decision = "deny"
+    return Judgement(decision=decision, policy=name, source=name, reason=reason)
 
 
 def _auto_mode(case: _Case) -> Judgement | None:
@@ -187,15 +194,20 @@ def _reads_only(case: _Case) -> Judgement | None:
     return Judgement(decision="allow", policy="default-tool-approve", reason="it only reads")
 
 
-_POLICIES: tuple[Policy, ...] = (
-    _deny_rules,
-    _auto_mode,
-    _ask_rules,
-    _allow_rules,
-    _sensitive_file,
-    _yolo_mode,
-    _reads_only,
-)
+def _fallback(case: _Case) -> Judgement:
+    return Judgement(decision="ask", policy="fallback-ask", reason="nothing allows it beforehand")
+
+
+_POLICIES: dict[PolicyName, Policy] = {
+    "user-configured-deny": _deny_rules,
+    "auto-mode-approve": _auto_mode,
+    "user-configured-ask": _ask_rules,
+    "user-configured-allow": _allow_rules,
+    "sensitive-file-access-ask": _sensitive_file,
+    "yolo-mode-approve": _yolo_mode,
+    "default-tool-approve": _reads_only,
+    "fallback-ask": _fallback,
+}
 
 
 def _secret(case: _Case) -> str | None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from toolcrib.config.permission import PermissionRule
 from toolcrib.contract.call import ToolCall
 from toolcrib.rules import match_tool_name, parse_rule
+from toolcrib.rules.glob import compile_glob
 
 _SHELL_SYNTAX = frozenset(";&|<>()$`\\\"'\n\r*?[]{}!#~=")
 
@@ -45,6 +46,6 @@ def _may_be_allowed_by_pattern(call: ToolCall, pattern: str) -> bool:
     semicolon: only plain words are judged by a pattern, anything else by its exact text.
     """
     command = call.arguments.get("command")
-    if not isinstance(command, str):
+    if not isinstance(command, str) or _SHELL_SYNTAX.isdisjoint(command):
         return True
-    return command == pattern or not _SHELL_SYNTAX & set(command)
+    return command in (pattern, compile_glob(pattern, segmented=False).literal)

@@ -7,13 +7,13 @@ import importlib
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, get_args
 
 import pluggy
 
 from toolcrib.contract import hooks as specs
 from toolcrib.contract.contribution import ToolContribution
-from toolcrib.contract.hooks import CONTRACT_VERSION, PROJECT_NAME
+from toolcrib.contract.hooks import CONTRACT_VERSION, PROJECT_NAME, PolicyName
 from toolcrib.plugins.records import (
     IN_PROCESS,
     PluginFailure,
@@ -167,8 +167,21 @@ class PluginHost:
             self._fail(record, "register", describe(error))
             return
         record.hooks = tuple(sorted(marked))
+        if "check_permission" in marked:
+            self._check_place(record)
         if "contribute_tool" in marked:
             self._collect_tools(record)
+
+    def _check_place(self, record: PluginRecord) -> None:
+        """Tell of a place among the permission policies that there is not."""
+        policies = get_args(PolicyName)
+        for side, known in (("before", policies[1:]), ("after", policies)):
+            place = getattr(record.plugin.check_permission, f"toolcrib_{side}", None)
+            if place is not None and place not in known:
+                near = suggest(place, known)
+                hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}"
+                problem = f"check_permission cannot go {side} {place!r}; {hint}"
+                self.report(record.name, "hook", problem)
 
     def _collect_tools(self, record: PluginRecord) -> None:
         try:
