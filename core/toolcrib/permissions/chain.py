@@ -94,10 +94,11 @@ def _in_order(implementations: Sequence[Implementation]) -> list[Policy | Implem
 
 def _beside_rules(judgement: Judgement, case: _Case) -> Judgement:
     """The judgement with the rules that matched too."""
+    deciding = (judgement.decision, judgement.rule, judgement.source)
     others = tuple(
         f"{rule.decision} {rule.pattern} ({rule.source})"
         for rule in case.rules
-        if (rule.pattern, rule.source) != (judgement.rule, judgement.source)
+        if (rule.decision, rule.pattern, rule.source) != deciding
     )
     return evolve(judgement, overridden=others) if others else judgement
 
