@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
+import types
 import typing
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, cast
@@ -150,17 +152,16 @@ class Scope:
             isinstance(factory, type) and factory.__init__ is object.__init__  # type: ignore[misc]
         ):
             return {}
-        owner = factory.__init__ if isinstance(factory, type) else factory  # type: ignore[misc]
         try:
-            hints = typing.get_type_hints(owner)
-        except NameError as error:
+            hints = typing.get_type_hints(_annotated(factory))
+        except Exception as error:
             raise ServiceError(f"{_name(factory)}: an annotation cannot be read: {error}") from None
         arguments: dict[str, Any] = {}
         for parameter in inspect.signature(factory).parameters.values():
             if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
                 continue
             optional = parameter.default is not parameter.empty
-            wanted = hints.get(parameter.name)
+            wanted = _without_none(hints.get(parameter.name))
             if wanted is not None and self.offers(wanted):
                 arguments[parameter.name] = self.get(wanted)
             elif not optional:
@@ -175,6 +176,22 @@ class Scope:
     def _offered(self) -> set[str]:
         names = {_name(key) for key in (*self._values, *self._factories)}
         return names | (self.parent._offered() if self.parent is not None else set())
+
+
+def _annotated(factory: Callable[..., Any]) -> Callable[..., Any]:
+    """The function that has the annotations of a factory's parameters."""
+    if isinstance(factory, functools.partial):
+        return _annotated(factory.func)
+    if isinstance(factory, type):
+        return factory.__init__  # type: ignore[misc, no-any-return]
+    return factory if hasattr(factory, "__annotations__") else type(factory).__call__
+
+
+def _without_none(wanted: Any) -> Any:
+    """The service that an annotation names; `Clock | None` wants a `Clock` if there is one."""
+    members = [member for member in typing.get_args(wanted) if member is not type(None)]
+    is_union = typing.get_origin(wanted) in (typing.Union, types.UnionType)
+    return members[0] if is_union and len(members) == 1 else wanted
 
 
 def _name(key: object) -> str:
