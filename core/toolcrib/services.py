@@ -37,12 +37,14 @@ class Scope:
 
     Values that exist already live in a plain mapping; what has to be made is made at its first
     use by a factory and kept in an svcs container until the scope ends. svcs is imported with the
-    first factory, since a listing of the builtin tools needs none.
+    first factory, since a listing of the builtin tools needs none. `providers` are the plugins
+    that were asked for services already.
     """
 
     def __init__(self, kind: ScopeKind, parent: Scope | None = None) -> None:
         self.kind: ScopeKind = kind
         self.parent = parent
+        self.providers: list[object] = []
         self._values: dict[Any, Any] = {}
         self._settings: Callable[[type], Any] | None = None
         self._registry: svcs.Registry | None = None

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, get_args
 
 from toolcrib.agent import Agent, ToolInfo
 from toolcrib.config.folders import state_folder
@@ -43,8 +43,16 @@ class Crib:
         self.plugins = plugins
         self.scope = Scope("crib")
         self._collected: dict[str, list[Any]] = {}
-        plugins.on_change(self._collected.clear)
+        plugins.on_change(self._plugins_changed)
         offer_services(plugins, self.scope)
+
+    async def aclose(self) -> None:
+        """Close the services of the process; a session does so for the plugins that it loaded."""
+        await self.scope.aclose()
+
+    def _plugins_changed(self) -> None:
+        self._collected.clear()
+        offer_services(self.plugins, self.scope)
 
     @staticmethod
     def load(
@@ -107,9 +115,11 @@ class Session:
         environment: Mapping[str, str],
         runtime: Runtime | None = None,
         overrides: Mapping[str, Any] | None = None,
+        owns_crib: bool = False,
     ) -> None:
         require_permissions(crib.plugins)
         self.crib = crib
+        self._owns_crib = owns_crib
         self.id = f"{time.strftime('%Y%m%d-%H%M%S')}-{os.urandom(4).hex()}"
         self.workspace = workspace
         self.settings = settings
@@ -127,7 +137,7 @@ class Session:
         self.main = Agent(self, "main", chosen)
         offer_services(crib.plugins, self.main.scope)
         self.main.refresh("start")
-        self._ignore_plugins = crib.plugins.on_change(lambda: self.main.refresh("plugins"))
+        self._ignore_plugins = crib.plugins.on_change(self._plugins_changed)
 
     def tools(self) -> list[ToolInfo]:
         """The active tools of the main agent, in name order."""
@@ -209,7 +219,8 @@ class Session:
         """Have every event given to `listener`; returns the function that ends it."""
 
         def unsubscribe() -> None:
-            self._listeners.remove(listener)
+            if listener in self._listeners:
+                self._listeners.remove(listener)
             self.main.note_observers()
 
         self._listeners.append(listener)
@@ -234,9 +245,14 @@ class Session:
         return bool(self._listeners)
 
     def tell(self, event: Event) -> None:
-        """Give an event to the listeners; an exception of theirs is theirs."""
+        """Give an event to the listeners; what one of them raises is logged."""
         for listener in tuple(self._listeners):
-            listener(event)
+            try:
+                listener(event)
+            except Exception:
+                import logging
+
+                logging.getLogger("toolcrib").exception("a listener failed over %r", event)
 
     @cached_property
     def scheduler(self) -> Scheduler:
@@ -264,12 +280,29 @@ class Session:
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Cancel what runs and close the services, the last made first."""
+        """Cancel what runs and close the services, the last made first.
+
+        Raises ExceptionGroup when services failed to close, after all of them were told to.
+        """
         self._ignore_plugins()
         if "executor" in self.main.__dict__:
             await self.main.executor.aclose()
-        for scope in (self.main.scope, self.scope):
-            await scope.aclose()
+        scopes = [self.main.scope, self.scope]
+        if self._owns_crib:
+            scopes.append(self.crib.scope)
+        failures: list[ExceptionGroup[Exception]] = []
+        for scope in scopes:
+            try:
+                await scope.aclose()
+            except ExceptionGroup as failure:
+                failures.append(failure)
+        if failures:
+            raise ExceptionGroup("closing the session", failures)
+
+    def _plugins_changed(self) -> None:
+        for scope in (self.scope, self.main.scope):
+            offer_services(self.crib.plugins, scope)
+        self.main.refresh("plugins")
 
     def _offer_values(self) -> None:
         scope = self.scope
@@ -300,9 +333,11 @@ def require_permissions(plugins: PluginHost) -> None:
 
 
 def offer_services(plugins: PluginHost, scope: Scope) -> None:
-    """Let every plugin register its services in a new scope."""
+    """Let every plugin that has not done so yet register its services in a scope."""
     for record in list(plugins.records.values()):
-        if record.status == "loaded" and "contribute_service" in record.hooks:
+        asked = any(provider is record.plugin for provider in scope.providers)
+        if record.status == "loaded" and "contribute_service" in record.hooks and not asked:
+            scope.providers.append(record.plugin)
             try:
                 record.plugin.contribute_service(scope)
             except (Exception, SystemExit) as error:
@@ -336,18 +371,23 @@ def open_session(
         runtime: where tools act; this machine by default.
         environ: the environment variables, instead of those of the process.
         overrides: configuration that wins over all files, in their shape.
-        crib: the plugins of an earlier session, to load them only once.
+        crib: the plugins of an earlier session, to load them only once; whoever made it closes
+            it.
 
     Raises:
         ConfigError: the configuration cannot be used; names file, line and key.
         NotADirectoryError: the workspace is not a folder.
         PluginError: the permission plugin is broken, or toolcrib is not installed.
+        ValueError: there is no such mode.
     """
+    if mode not in (None, *get_args(Mode)):
+        raise ValueError(f"there is no mode {mode!r}: use one of {', '.join(get_args(Mode))}")
     environ = os.environ if environ is None else environ
     root = Path(workspace).absolute()
     if not root.is_dir():
         raise NotADirectoryError(f"the workspace {str(root)!r} is not a folder")
     settings = load_settings(workspace=root, environ=environ, overrides=overrides)
+    owns_crib = crib is None
     if crib is None:
         crib = Crib.load(blocked=settings.plugins.blocked, autoload=autoload, environ=environ)
     for plugin in plugins:
@@ -366,4 +406,5 @@ def open_session(
         environment=environ,
         runtime=runtime,
         overrides=overrides,
+        owns_crib=owns_crib,
     )

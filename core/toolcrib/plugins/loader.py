@@ -75,8 +75,13 @@ class PluginHost:
 
     def on_change(self, listener: Callable[[], None]) -> Callable[[], None]:
         """Call `listener` after every change; returns the function that ends it."""
+
+        def ignore() -> None:
+            if listener in self._listeners:
+                self._listeners.remove(listener)
+
         self._listeners.append(listener)
-        return lambda: self._listeners.remove(listener)
+        return ignore
 
     def contributions(self) -> list[tuple[PluginRecord, ToolContribution]]:
         """Every tool on offer, in the order in which the plugins were loaded."""
@@ -227,9 +232,12 @@ def _spec_names() -> set[str]:
 
 def describe(error: BaseException) -> str:
     """An exception in one line: its kind and what it says."""
-    if isinstance(error, SystemExit):
-        return f"it called sys.exit({error.code!r})"
-    text = str(error).strip().splitlines()
+    try:
+        if isinstance(error, SystemExit):
+            return f"it called sys.exit({error.code!r})"
+        text = str(error).strip().splitlines()
+    except Exception:  # there are exceptions that cannot be shown
+        text = []
     return f"{type(error).__name__}: {text[0]}" if text else type(error).__name__
 
 
