@@ -14,7 +14,7 @@ from toolcrib.contract.contribution import Disclosure, Source
 from toolcrib.decisions import Decision
 from toolcrib.features import FeatureState, resolve_features
 from toolcrib.pipeline.texts import unknown_tool
-from toolcrib.plugins.hook_calls import HookTable
+from toolcrib.plugins.hook_calls import HookTable, discard
 from toolcrib.plugins.loader import describe
 from toolcrib.policy import ToolPolicy, suggest
 from toolcrib.profiles import Profile
@@ -174,8 +174,13 @@ class Agent:
         """Give an event to the plugins that observe and to the session's listeners."""
         for implementation in self.hooks.all("observe"):
             try:
-                implementation.function(*[event for _ in implementation.arguments])
-            except Exception as error:
+                answer = implementation.function(event)
+                if answer is not None:
+                    discard(answer)
+                    raise TypeError(f"it answered {answer!r}; it must not be a coroutine function")
+            except (KeyboardInterrupt, GeneratorExit):
+                raise
+            except BaseException as error:
                 self.session.crib.plugins.report(
                     implementation.plugin, "hook", f"observe failed: {describe(error)}"
                 )

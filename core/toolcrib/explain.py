@@ -8,7 +8,7 @@ from typing import Any
 from toolcrib.agent import Agent
 from toolcrib.contract.call import ToolCall
 from toolcrib.permissions.chain import Judgement, judge
-from toolcrib.pipeline.flight import Flight
+from toolcrib.pipeline.flight import Flight, drive
 from toolcrib.pipeline.preflight import preflight
 from toolcrib.pipeline.prepare import resolve
 
@@ -26,10 +26,7 @@ async def explain_call(agent: Agent, call: Mapping[str, Any]) -> Judgement:
         )
     )
     preflight(flight, agent)
-    if flight.outcome is None:
-        pending = resolve(flight, agent)
-        if pending is not None:
-            await pending
+    await drive(resolve(flight, agent))
     if flight.outcome is not None and flight.result is not None:
         return Judgement(decision="deny", policy=flight.outcome, reason=str(flight.result.output))
     checks = session.permission_checks(flight.call.name)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Coroutine, Iterable, Mapping
 from time import perf_counter
 from typing import Any
 
 import attrs
 
 from toolcrib.contract.call import ToolCall
+from toolcrib.contract.context import ToolContext
 from toolcrib.contract.events import ToolCallStarted
 from toolcrib.contract.result import ToolResult
 from toolcrib.pipeline import texts
@@ -20,7 +21,8 @@ from toolcrib.pipeline.host import Host
 from toolcrib.pipeline.identity import PathIdentity
 from toolcrib.pipeline.preflight import preflight
 from toolcrib.pipeline.prepare import prepare
-from toolcrib.pipeline.run import duration_ms, finalize, queue_ms, run_body
+from toolcrib.pipeline.run import duration_ms, finalize, queue_ms, run_body, shape
+from toolcrib.plugins.hook_calls import discard
 
 MAX_CONCURRENT = 16
 """Bodies of one agent that run at the same time."""
@@ -38,6 +40,7 @@ class Executor:
         self._batches: list[_Batch] = []
         self._running = 0
         self._ready: deque[tuple[_Batch, Flight]] = deque()
+        self._starting = False
 
     async def execute(
         self, calls: Iterable[Mapping[str, Any]], turn_id: str | None = None
@@ -60,13 +63,13 @@ class Executor:
                 await batch.news()
         except asyncio.CancelledError:
             batch.cancel(by_user=False)
-            await batch.settle()
             raise
         finally:
-            batch.abandon_unprepared()
-            if batch.open:
+            try:
+                batch.abandon_unprepared()
                 await batch.settle()
-            self._batches.remove(batch)
+            finally:
+                self._batches.remove(batch)
 
     def cancel(self, *, by_user: bool = False) -> None:
         """Cancel every call that has no result yet; their iterators yield aborted results."""
@@ -81,20 +84,26 @@ class Executor:
 
     def start(self, batch: _Batch, flight: Flight) -> None:
         """Start a body that no earlier call stands in the way of, within the cap."""
-        if self._running >= MAX_CONCURRENT:
-            self._ready.append((batch, flight))
-            return
-        self._running += 1
-        batch.run(flight)
+        self._ready.append((batch, flight))
+        self._start_ready()
 
     def stopped(self) -> None:
         """A body has ended: the next one that waits for the cap may start."""
         self._running -= 1
-        while self._ready and self._running < MAX_CONCURRENT:
-            batch, flight = self._ready.popleft()
-            if not flight.completed:
-                self._running += 1
-                batch.run(flight)
+        self._start_ready()
+
+    def _start_ready(self) -> None:
+        if self._starting:  # a body that ends at once must not start the next from inside itself
+            return
+        self._starting = True
+        try:
+            while self._ready and self._running < MAX_CONCURRENT:
+                batch, flight = self._ready.popleft()
+                if flight.outcome is None:
+                    self._running += 1
+                    batch.run(flight)
+        finally:
+            self._starting = False
 
 
 def _flight(call: object, number: int, turn_id: str | None, host: Host) -> Flight:
@@ -131,7 +140,6 @@ class _Batch:
         self._next = 0
         self._identity = PathIdentity()
         self._preparing: asyncio.Task[None] | None = None
-        self._finishing: set[asyncio.Task[None]] = set()
         self._waiters: list[asyncio.Future[None]] = []
         self._cancelled: bool | None = None
         self._stopped = False
@@ -156,46 +164,53 @@ class _Batch:
         if self._cancelled is not None:
             return
         self._cancelled = by_user
-        if self._preparing is not None:
-            self._preparing.cancel()
+        self._stop_preparing()
         for flight in self._flights:
-            if flight.completed or flight.body_ended:
+            if flight.finishing or flight.body_ended:
                 continue
-            if flight.task is None or flight.context is None:
+            if flight.context is None:
                 self._abort(flight)
-                continue
-            flight.context.cancelled = True
-            flight.task.cancel()
-        self._loop.call_later(GRACE_S, self._abandon)
+            else:
+                self._interrupt(flight, flight.context)
+        if self.open:
+            self._loop.call_later(GRACE_S, self._abandon)
 
     def abandon_unprepared(self) -> None:
         """Nobody reads the results any more: what has not been prepared will not run."""
-        if self._preparing is not None:
-            self._preparing.cancel()
-        for flight in self._flights[self._next :]:
-            if not flight.completed:
-                self._abort(flight)
+        unprepared = self._next - (self._preparing is not None)
+        self._stop_preparing()
+        for flight in self._flights[unprepared:]:
+            self._abort(flight)
 
     async def settle(self) -> None:
-        """Wait until every call has its result."""
+        """Wait until every call has its result; being cancelled cancels them, and waits on."""
+        interrupted = False
         while self.open:
-            await self.news()
+            try:
+                await self.news()
+            except asyncio.CancelledError:
+                interrupted = True
+                self.cancel(by_user=False)
+        if interrupted:
+            raise asyncio.CancelledError
 
     def run(self, flight: Flight) -> None:
         """Give a body its task."""
-        flight.task = asyncio.Task(self._fly(flight), loop=self._loop, **_TASK_OPTIONS)
+        asyncio.Task(self._fly(flight), loop=self._loop, **_TASK_OPTIONS)
 
     async def _fly(self, flight: Flight) -> None:
+        flight.task = asyncio.current_task()
         try:
-            if not flight.completed:
+            if flight.outcome is None:
+                self._set_limit(flight)
                 await run_body(flight, self._host)
         finally:
-            flight.body_ended = True
-            self._executor.stopped()
-        if flight.completed:
+            self._body_ended(flight)
+        if flight.finishing:
             return
+        flight.finishing = True
         if flight.outcome is None:
-            flight.refuse("aborted", texts.aborted(bool(self._cancelled), started=True))
+            self._cut_short(flight)
         elif self._cancelled and isinstance(flight.result, ToolResult):
             note = flight.result.note
             flight.result = attrs.evolve(
@@ -206,6 +221,39 @@ class _Batch:
             self._complete(flight)
         else:
             await self._finish(flight, steps)
+
+    def _body_ended(self, flight: Flight) -> None:
+        if flight.body_ended:
+            return
+        flight.body_ended = True
+        if flight.limit is not None:
+            flight.limit.cancel()
+        self._executor.stopped()
+
+    def _set_limit(self, flight: Flight) -> None:
+        limit_s = self._host.timeouts.get(flight.call.name) if self._host.timeouts else None
+        if limit_s is not None:
+            flight.limit = self._loop.call_later(limit_s, self._time_out, flight)
+
+    def _time_out(self, flight: Flight) -> None:
+        assert flight.context is not None
+        flight.timed_out = True
+        self._interrupt(flight, flight.context)
+        flight.limit = self._loop.call_later(GRACE_S, self._give_up, flight)
+
+    def _interrupt(self, flight: Flight, context: ToolContext) -> None:
+        """Ask a body to stop."""
+        context.cancelled = True
+        if flight.task is not None:
+            flight.task.cancel()
+
+    def _cut_short(self, flight: Flight) -> None:
+        """Say why a body has no result of its own."""
+        name = flight.call.name
+        if flight.timed_out:
+            flight.refuse("executed", texts.timed_out(name, self._host.timeouts[name]))
+        else:
+            flight.refuse("aborted", texts.aborted(bool(self._cancelled), started=True))
 
     def _prepare_rest(self) -> None:
         """Prepare as far as nothing has to be awaited; a task does the rest."""
@@ -224,28 +272,32 @@ class _Batch:
                 except StopIteration:
                     pass
                 else:
-                    self._preparing = self._loop.create_task(
-                        self._prepare_slowly(flight, steps, awaitable)
-                    )
+                    work = self._prepare_slowly(flight, steps, awaitable)
+                    self._preparing = self._start_work(work, awaitable)
                     return
             self._dispatch(flight)
 
     async def _prepare_slowly(
         self, flight: Flight, steps: Steps, awaitable: Awaitable[Any]
     ) -> None:
-        try:
-            await drive(steps, awaitable)
-        except asyncio.CancelledError:
-            self._preparing = None
-            if not flight.completed:
-                self._abort(flight)
+        await drive(steps, awaitable)
+        task, self._preparing = self._preparing, None
+        if task is None:  # nobody wants the rest any more
             return
-        self._preparing = None
+        if task.cancelling():
+            self.cancel(by_user=False)
         self._dispatch(flight)
         self._prepare_rest()
 
+    def _stop_preparing(self) -> None:
+        if self._preparing is not None:
+            self._preparing.cancel()
+            self._preparing = None
+
     def _dispatch(self, flight: Flight) -> None:
         """Announce a call that is prepared or refused, and let it go its way."""
+        if flight.finishing:
+            return
         self._announce(flight)
         if flight.outcome is not None:
             self._stopped = self._stopped or (
@@ -293,28 +345,56 @@ class _Batch:
         self._finish_soon(flight)
 
     def _abandon(self) -> None:
-        """The grace is over: a body that still runs loses its say, its late result is dropped."""
+        """The grace is over: bodies and hooks that still run lose their say."""
         for flight in self._flights:
-            if not flight.completed and not flight.body_ended and flight.task is not None:
-                flight.ended_at = perf_counter()
-                flight.refuse("aborted", texts.aborted(bool(self._cancelled), started=True))
-                self._finish_soon(flight)
+            if flight.completed:
+                continue
+            if flight.finishing:
+                shape(flight, self._host)
+                self._complete(flight)
+                if flight.task is not None:
+                    flight.task.cancel()
+            else:
+                self._give_up(flight)
+        if self.open:
+            self._loop.call_later(GRACE_S, self._abandon)
+
+    def _give_up(self, flight: Flight) -> None:
+        """End a call whose body does not stop; its late result is dropped."""
+        flight.ended_at = perf_counter()
+        self._cut_short(flight)
+        self._finish_soon(flight)
+        self._body_ended(flight)
 
     def _finish_soon(self, flight: Flight) -> None:
-        """Finish a call, at once when no hook wants to see its outcome."""
+        """Finish a call, at once when no hook has to be awaited."""
+        if flight.finishing:
+            return
+        flight.finishing = True
         steps = finalize(flight, self._host)
         if steps is None:
             self._complete(flight)
             return
-        task = self._loop.create_task(self._finish(flight, steps))
-        self._finishing.add(task)
-        task.add_done_callback(self._finishing.discard)
-
-    async def _finish(self, flight: Flight, steps: Steps) -> None:
         try:
-            await drive(steps)
-        finally:
+            awaitable = next(steps)
+        except StopIteration:
             self._complete(flight)
+            return
+        flight.task = self._start_work(self._finish(flight, steps, awaitable), awaitable)
+
+    async def _finish(
+        self, flight: Flight, steps: Steps, awaitable: Awaitable[Any] | None = None
+    ) -> None:
+        await drive(steps, awaitable)
+        self._complete(flight)
+
+    def _start_work(
+        self, work: Coroutine[Any, Any, None], awaitable: Awaitable[Any]
+    ) -> asyncio.Task[None]:
+        task = self._loop.create_task(work)
+        # A task that is cancelled before its first step never gets to the awaitable.
+        task.add_done_callback(lambda _: discard(awaitable))
+        return task
 
     def _complete(self, flight: Flight) -> None:
         if flight.completed:

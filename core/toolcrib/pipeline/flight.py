@@ -47,8 +47,11 @@ class Flight:
     context: ToolContext | None = None
     ticket: Ticket | None = None
     task: asyncio.Task[None] | None = None
+    limit: asyncio.TimerHandle | None = None
+    timed_out: bool = False
     announced: bool = False
     body_ended: bool = False
+    finishing: bool = False
     completed: bool = False
     prepared_at: float = 0.0
     started_at: float = 0.0

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable
+from collections.abc import Mapping
 from typing import Any
 
+from toolcrib.accesses import Accesses
 from toolcrib.contract.answers import Allow, Proceed, Veto
 from toolcrib.contract.execution import RunnableExecution
 from toolcrib.contract.result import ToolResult
 from toolcrib.errors import PathSecurityError
 from toolcrib.pipeline.flight import Flight, Steps
 from toolcrib.pipeline.host import Host
-from toolcrib.plugins.hook_calls import Implementation
+from toolcrib.plugins.hook_calls import Implementation, discard
 from toolcrib.plugins.loader import describe
 
 
 def prepare(flight: Flight, host: Host) -> Steps:
     """Resolve a call and let the hooks judge it; afterwards it is settled or ready to run."""
-    pending = resolve(flight, host)
-    if pending is not None:
-        yield pending
+    yield from resolve(flight, host)
     call = flight.call
     for implementation in host.hooks.for_tool("before_execute", call.name):
         if flight.outcome is not None:
@@ -28,11 +27,14 @@ def prepare(flight: Flight, host: Host) -> Steps:
         if call.allowed_by is not None and not implementation.always:
             continue
         try:
-            answer = call_hook(implementation, call=call)
+            answer = implementation.function(call)
             if answer is not None and inspect.isawaitable(answer):
                 answer = yield answer
-        except (Exception, SystemExit) as error:
-            _hook_failed(flight, host, implementation, error)
+        except (KeyboardInterrupt, GeneratorExit):
+            raise
+        except BaseException as error:
+            if flight.outcome is None:  # otherwise the call was aborted meanwhile
+                _hook_failed(flight, host, implementation, error)
             return
         if answer is not None:
             _take_answer(flight, host, implementation, answer)
@@ -40,48 +42,47 @@ def prepare(flight: Flight, host: Host) -> Steps:
         return
     for implementation in host.hooks.for_tool("will_execute", call.name):
         try:
-            answer = call_hook(implementation, call=call)
+            answer = implementation.function(call)
             if answer is not None and inspect.isawaitable(answer):
-                yield answer
-        except (Exception, SystemExit) as error:
+                discard((yield answer))
+        except (KeyboardInterrupt, GeneratorExit):
+            raise
+        except BaseException as error:
+            if flight.outcome is not None:
+                return
             host.report(implementation.plugin, "will_execute", describe(error))
 
 
-def resolve(flight: Flight, host: Host) -> Awaitable[None] | None:
-    """Resolve a call; what is returned has to be awaited before the call is resolved."""
+def resolve(flight: Flight, host: Host) -> Steps:
+    """Resolve a call; afterwards it has an execution or is settled."""
     call, entry = flight.call, flight.entry
     if entry is None or flight.outcome is not None:
-        return None
+        return
     flight.generation = host.generation
     try:
         execution: Any = entry.tool.resolve_execution(call.args)
-    except (Exception, SystemExit) as error:
-        _resolution_failed(flight, error)
-        return None
-    if not isinstance(execution, RunnableExecution) and inspect.isawaitable(execution):
-        return _resolve_slowly(flight, execution)
-    _take_execution(flight, execution)
-    return None
-
-
-async def _resolve_slowly(flight: Flight, pending: Awaitable[Any]) -> None:
-    try:
-        execution = await pending
-    except (Exception, SystemExit) as error:
-        _resolution_failed(flight, error)
-    else:
+        if not isinstance(execution, RunnableExecution) and inspect.isawaitable(execution):
+            execution = yield execution
         _take_execution(flight, execution)
+    except (KeyboardInterrupt, GeneratorExit):
+        raise
+    except BaseException as error:
+        _resolution_failed(flight, error)
 
 
 def _take_execution(flight: Flight, execution: Any) -> None:
     if isinstance(execution, RunnableExecution):
+        accesses = execution.accesses
+        if accesses is not None and not isinstance(accesses, Accesses):
+            raise TypeError(f"its accesses are {accesses!r}, not toolcrib.Accesses")
         flight.call.execution = execution
         flight.stops_batch = execution.stop_batch_after_this
     elif isinstance(execution, ToolResult):
         flight.settle("synthetic", execution)
     else:
-        problem = f"it returned {type(execution).__name__}, neither an execution nor a result"
-        _resolution_failed(flight, TypeError(problem))
+        discard(execution)
+        kind = type(execution).__name__
+        raise TypeError(f"it returned {kind}, neither an execution nor a result")
 
 
 def _resolution_failed(flight: Flight, error: BaseException) -> None:
@@ -94,15 +95,18 @@ def _resolution_failed(flight: Flight, error: BaseException) -> None:
 
 def _take_answer(flight: Flight, host: Host, implementation: Implementation, answer: Any) -> None:
     match answer:
-        case Proceed(metadata):
+        case Proceed(None):
+            pass
+        case Proceed(metadata) if isinstance(metadata, Mapping):
             if flight.metadata is None:
                 flight.metadata = metadata
-        case Veto(result):
+        case Veto(result) if isinstance(result, ToolResult):
             flight.settle("vetoed", result)
             flight.stops_batch = flight.stops_batch or result.stop_turn
         case Allow():
             flight.call.allowed_by = implementation.plugin
         case _:
+            discard(answer)
             problem = TypeError(f"it answered {answer!r}, not Veto, Allow, Proceed or None")
             _hook_failed(flight, host, implementation, problem)
 
@@ -117,8 +121,3 @@ def _hook_failed(
         f"The call was denied because the plugin {implementation.plugin!r} failed while judging "
         f"it ({describe(error)}). Nothing was run; ask the user to fix or block the plugin.",
     )
-
-
-def call_hook(implementation: Implementation, **values: Any) -> Any:
-    """Call an implementation with the arguments that it names."""
-    return implementation.function(*[values[name] for name in implementation.arguments])

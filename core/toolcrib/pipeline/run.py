@@ -18,14 +18,16 @@ from toolcrib.contract.result import MediaPart, TextPart, ToolResult
 from toolcrib.pipeline import texts
 from toolcrib.pipeline.flight import Flight, Steps
 from toolcrib.pipeline.host import Host
-from toolcrib.pipeline.prepare import call_hook
-from toolcrib.plugins.hook_calls import Implementation
+from toolcrib.plugins.hook_calls import Implementation, discard
 from toolcrib.plugins.loader import describe
 from toolcrib.truncation import fit_budget
 
 
 async def run_body(flight: Flight, host: Host) -> None:
-    """Run the body of a prepared call; every way it can end becomes its result."""
+    """Run the body of a prepared call; every way it can end becomes its result.
+
+    A body that was cancelled and has nothing to say leaves the call without one.
+    """
     call = flight.call
     execution = call.execution
     assert execution is not None
@@ -36,25 +38,17 @@ async def run_body(flight: Flight, host: Host) -> None:
     context = flight.context = ToolContext(
         call.turn_id, call.id, call.name, flight.metadata, False, send, host.outputs
     )
-    limit_s = host.timeouts.get(call.name) if host.timeouts else None
     flight.started_at = perf_counter()
     try:
-        if limit_s is None:
-            result = await execution.execute(context)
-        else:
-            async with asyncio.timeout(limit_s):
-                result = await execution.execute(context)
+        result = await execution.execute(context)
     except asyncio.CancelledError:
-        if not context.cancelled:
-            result = ToolResult.error(f"{call.name} failed: work that it waited for was cancelled.")
-        else:
+        task = asyncio.current_task()
+        if context.cancelled or (task is not None and task.cancelling()):
             return
-    except TimeoutError as error:
-        if limit_s is None or perf_counter() - flight.started_at < limit_s:
-            result = ToolResult.error(f"{call.name} failed: {describe(error)}")
-        else:
-            result = ToolResult.error(f"{call.name} timed out after {limit_s:g} s.")
-    except (Exception, SystemExit) as error:
+        result = ToolResult.error(f"{call.name} failed: work that it waited for was cancelled.")
+    except (KeyboardInterrupt, GeneratorExit):
+        raise
+    except BaseException as error:
         result = ToolResult.error(f"{call.name} failed: {describe(error)}")
     finally:
         flight.ended_at = perf_counter()
@@ -80,7 +74,7 @@ def finalize(flight: Flight, host: Host) -> Steps | None:
     implementations = host.hooks.for_tool("did_execute", flight.call.name)
     if implementations:
         return _show_hooks(flight, host, implementations)
-    _shape(flight, host)
+    shape(flight, host)
     return None
 
 
@@ -91,19 +85,27 @@ def _show_hooks(flight: Flight, host: Host, implementations: tuple[Implementatio
     for implementation in implementations:
         before = outcome.result
         try:
-            answer = call_hook(implementation, call=call, outcome=outcome)
+            answer = implementation.function(call, outcome)
             if answer is not None and inspect.isawaitable(answer):
-                yield answer
-            if not isinstance(outcome.result, ToolResult):
+                discard((yield answer))
+            if checked(outcome.result, call.name) is not outcome.result:
                 raise TypeError(f"it set the result to {outcome.result!r}")
-        except (Exception, SystemExit) as error:
+        except (KeyboardInterrupt, GeneratorExit):
+            raise
+        except BaseException as error:
+            if flight.completed:  # given up while the hook was waiting
+                return
             host.report(implementation.plugin, "did_execute", describe(error))
             outcome.result = _with_warning(before, implementation.plugin, describe(error))
-    flight.result = outcome.result
-    _shape(flight, host)
+        if before.stop_turn and not outcome.result.stop_turn:
+            outcome.result = attrs.evolve(outcome.result, stop_turn=True)
+    if not flight.completed:
+        flight.result = outcome.result
+        shape(flight, host)
 
 
-def _shape(flight: Flight, host: Host) -> None:
+def shape(flight: Flight, host: Host) -> None:
+    """Bring the result into its last form and announce it."""
     call = flight.call
     result = normalised(checked(flight.result, call.name))
     output = result.output
@@ -149,8 +151,7 @@ def checked(result: Any, name: str) -> ToolResult:
         return ToolResult.error(
             f"{name} gave output of type {type(output).__name__}; text or content parts are needed."
         )
-    if inspect.iscoroutine(result):
-        result.close()
+    discard(result)
     return ToolResult.error(
         f"{name} returned {type(result).__name__} instead of a ToolResult; its work may be done."
     )

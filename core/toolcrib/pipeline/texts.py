@@ -21,6 +21,10 @@ def invalid_arguments(name: str, problem: str) -> str:
     return f'Invalid args for tool "{name}": {problem}'
 
 
+def timed_out(name: str, limit_s: float) -> str:
+    return f"{name} timed out after {limit_s:g} s."
+
+
 def unknown_tool(name: str, near: tuple[str, ...], reason: str | None) -> str:
     if reason:
         return f"Tool {name!r} is not available: {reason}"

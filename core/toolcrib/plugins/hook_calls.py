@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -12,11 +13,10 @@ from toolcrib.plugins.loader import PluginHost
 
 @frozen
 class Implementation:
-    """One plugin's implementation of a hook; `arguments` are the names that it takes."""
+    """One plugin's implementation of a hook; `function` takes all arguments of the hook."""
 
     plugin: str
     function: Callable[..., Any]
-    arguments: tuple[str, ...]
     tools: frozenset[str] | None
     before: str | None
     after: str | None
@@ -40,9 +40,11 @@ class HookTable:
         found = self._all.get(hook)
         if found is None:
             without = self._without()
-            calls = getattr(self._host.manager.hook, hook).get_hookimpls()
+            caller = getattr(self._host.manager.hook, hook)
             found = self._all[hook] = tuple(
-                _implementation(c) for c in reversed(calls) if c.plugin_name not in without
+                _implementation(call, caller.spec.argnames)
+                for call in reversed(caller.get_hookimpls())
+                if call.plugin_name not in without
             )
         return found
 
@@ -60,15 +62,26 @@ class HookTable:
         self._for_tool.clear()
 
 
-def _implementation(call: Any) -> Implementation:
+def discard(answer: object) -> None:
+    """Close a coroutine that nobody will wait for, so that Python does not complain of it."""
+    if inspect.iscoroutine(answer):
+        answer.close()
+
+
+def _implementation(call: Any, names: tuple[str, ...]) -> Implementation:
     function = call.function
     marks = getattr(function, "__func__", function)
+    if tuple(call.argnames) != tuple(names):  # an implementation may leave arguments out
+        function = _selecting(function, [names.index(name) for name in call.argnames])
     return Implementation(
         plugin=call.plugin_name,
         function=function,
-        arguments=tuple(call.argnames),
         tools=getattr(marks, "toolcrib_tools", None),
         before=getattr(marks, "toolcrib_before", None),
         after=getattr(marks, "toolcrib_after", None),
         always=getattr(marks, "toolcrib_always", False),
     )
+
+
+def _selecting(function: Callable[..., Any], places: list[int]) -> Callable[..., Any]:
+    return lambda *values: function(*[values[place] for place in places])
