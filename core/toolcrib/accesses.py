@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from typing import Literal
 
-from attrs import frozen
+from attrs import field, frozen
 
 Operation = Literal["read", "write", "readwrite", "search"]
+
+
+def _as_text(path: str | os.PathLike[str]) -> str:
+    return path if type(path) is str else os.fsdecode(path)
 
 
 @frozen
@@ -14,7 +19,7 @@ class FileAccess:
     """Use of one path; `recursive` covers everything below it."""
 
     operation: Operation
-    path: str
+    path: str = field(converter=_as_text)
     recursive: bool = False
 
     @property
@@ -51,22 +56,22 @@ class Accesses:
         return _ALL
 
     @staticmethod
-    def read(path: str, recursive: bool = False) -> Accesses:
+    def read(path: str | os.PathLike[str], recursive: bool = False) -> Accesses:
         """Reads a file, or a whole folder."""
         return Accesses((FileAccess("read", path, recursive),))
 
     @staticmethod
-    def write(path: str, recursive: bool = False) -> Accesses:
+    def write(path: str | os.PathLike[str], recursive: bool = False) -> Accesses:
         """Writes a file, or anything in a folder."""
         return Accesses((FileAccess("write", path, recursive),))
 
     @staticmethod
-    def readwrite(path: str, recursive: bool = False) -> Accesses:
+    def readwrite(path: str | os.PathLike[str], recursive: bool = False) -> Accesses:
         """Changes a file, or anything in a folder."""
         return Accesses((FileAccess("readwrite", path, recursive),))
 
     @staticmethod
-    def search(path: str) -> Accesses:
+    def search(path: str | os.PathLike[str]) -> Accesses:
         """Reads everything below a folder."""
         return Accesses((FileAccess("search", path, True),))
 

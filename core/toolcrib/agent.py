@@ -11,6 +11,7 @@ from attrs import frozen
 from toolcrib.activation import Activation, Conditions, global_refusal, policy_refusal
 from toolcrib.config.permission import Mode
 from toolcrib.contract.contribution import Disclosure, Source
+from toolcrib.contract.tool import ToolLike
 from toolcrib.decisions import Decision
 from toolcrib.features import FeatureState, resolve_features
 from toolcrib.pipeline.texts import unknown_tool
@@ -92,7 +93,7 @@ class Agent:
         listed = []
         for entry in self.registry:
             try:
-                description, parameters = entry.tool.description, entry.tool.parameters
+                description, parameters = _described(entry.tool)
             except (Exception, SystemExit) as error:
                 problem = f"its description or schema cannot be made: {describe(error)}"
                 self._activation.withdraw(entry.name, problem)
@@ -232,6 +233,16 @@ class Agent:
                 ),
             )
         return self._on
+
+
+def _described(tool: ToolLike) -> tuple[str, Mapping[str, Any]]:
+    """What a model is told of a tool; the tool makes it afresh and may fail to."""
+    description, parameters = tool.description, tool.parameters
+    if not isinstance(description, str):
+        raise TypeError(f"the description is {description!r}, no text")
+    if not isinstance(parameters, Mapping):
+        raise TypeError(f"the schema is {parameters!r}, no mapping")
+    return description, parameters
 
 
 @frozen

@@ -15,7 +15,7 @@ from toolcrib.contract.call import SessionView, ToolCall
 from toolcrib.contract.hooks import PolicyName
 from toolcrib.paths import is_secret_store, is_sensitive_file
 from toolcrib.permissions.rules import matching
-from toolcrib.plugins.hook_calls import Implementation
+from toolcrib.plugins.hook_calls import Implementation, discard
 from toolcrib.plugins.loader import describe
 
 Verdict = Literal["allow", "ask", "deny"]
@@ -134,6 +134,7 @@ async def _asked(implementation: Implementation, case: _Case) -> Judgement | Non
         if inspect.isawaitable(answer):
             answer = await answer
         if not isinstance(answer, Approve | Ask | Deny | None):
+            discard(answer)
             raise TypeError(f"it answered {answer!r}, not Approve, Deny, Ask or None")
     except (Exception, SystemExit) as error:
         case.session.report(name, "check_permission", describe(error))
