@@ -234,7 +234,7 @@ class TestPlugins:
 
     @pytest.mark.parametrize(
         "answer",
-        [True, "yes", toolcrib.Veto("x"), toolcrib.Allow(), toolcrib.Approve, 0, object()],
+        [True, "yes", toolcrib.Veto("x"), toolcrib.Allow(), toolcrib.Approve, 0, ...],
         ids=repr,
     )
     async def test_an_answer_of_another_kind_denies(self, open_crib: Open, answer: Any) -> None:
