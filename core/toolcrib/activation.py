@@ -209,14 +209,14 @@ class Activation:
         blocked = on.blocked & {record.name, record.distribution}
         if blocked:
             return _blocked(min(blocked), on)
-        owner = owners.get(name)
-        if owner is None:
+        if contribution.overrides != name:
+            owner = owners.get(name)
+            if owner is not None:
+                taken = f"the plugin {owner.name!r} of {owner.distribution!r} already offers it"
+                self._plugins.report(record.name, "duplicate", f"{name}: {taken}")
+                remedy = f"block one of them, or contribute with overrides={name!r}"
+                return Refusal("name", taken, remedy)
             owners[name] = record
-        elif contribution.overrides != name:
-            taken = f"the plugin {owner.name!r} of {owner.distribution!r} already offers {name!r}"
-            self._plugins.report(record.name, "duplicate", taken)
-            remedy = f"block one of them, or contribute with overrides={name!r}"
-            return Refusal("name", taken, remedy)
         state = on.features.get(contribution.feature) if contribution.feature else None
         if contribution.feature and state is None:
             return Refusal(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from attrs import field, frozen
+from attrs import Attribute, field, frozen
 
 if TYPE_CHECKING:
     from toolcrib.contract.tool import ToolLike
@@ -33,6 +33,16 @@ def _names(names: Iterable[str]) -> frozenset[str]:
     return frozenset(names)
 
 
+def _is_name(contribution: ToolContribution, field: Attribute[Any], value: object) -> None:
+    if not isinstance(value, str) or not value:
+        raise TypeError(f"{field.name} of a contribution has to be a name, not {value!r}")
+
+
+def _is_optional_name(contribution: ToolContribution, field: Attribute[Any], value: object) -> None:
+    if value is not None:
+        _is_name(contribution, field, value)
+
+
 @frozen(kw_only=True)
 class ToolContribution:
     """A tool that a plugin offers.
@@ -44,13 +54,13 @@ class ToolContribution:
     maps a section of the configuration to the place of the attrs class that describes it.
     """
 
-    name: str
+    name: str = field(validator=_is_name)
     factory: str | type | Callable[..., Any] | ToolLike
     domain: str = "other"
     requires: frozenset[str] = field(default=frozenset(), converter=_names)
-    feature: str | None = None
+    feature: str | None = field(default=None, validator=_is_optional_name)
     when: Callable[[ActivationContext], bool] | None = None
     disclosure: Disclosure = "inline"
     source: Source = "plugin"
-    overrides: str | None = None
+    overrides: str | None = field(default=None, validator=_is_optional_name)
     settings: Mapping[str, str] = field(factory=dict)
