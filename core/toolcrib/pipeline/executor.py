@@ -6,6 +6,7 @@ import asyncio
 import sys
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Coroutine, Iterable, Mapping
+from contextvars import ContextVar, copy_context
 from time import perf_counter
 from typing import Any
 
@@ -29,6 +30,8 @@ MAX_CONCURRENT = 16
 GRACE_S = 2.0
 """Seconds that a cancelled body has to return a result of its own."""
 
+_inside: ContextVar[Host | None] = ContextVar("toolcrib_inside", default=None)
+"""The agent in whose body the code runs."""
 _TASK_OPTIONS: dict[str, Any] = {"eager_start": True} if sys.version_info >= (3, 12) else {}
 
 
@@ -38,9 +41,7 @@ class Executor:
     def __init__(self, host: Host) -> None:
         self._host = host
         self._batches: list[_Batch] = []
-        self._running = 0
-        self._ready: deque[tuple[_Batch, Flight]] = deque()
-        self._starting = False
+        self._places = _Places()
 
     async def execute(
         self, calls: Iterable[Mapping[str, Any]], turn_id: str | None = None
@@ -51,7 +52,9 @@ class Executor:
         them.
         """
         flights = [_flight(call, n, turn_id, self._host) for n, call in enumerate(calls, 1)]
-        batch = _Batch(self, self._host, flights)
+        # The calls of a body do not wait for the place that the body itself takes.
+        places = _Places() if _inside.get() is self._host else self._places
+        batch = _Batch(places, self._host, flights)
         self._batches.append(batch)
         try:
             batch.begin()
@@ -82,14 +85,23 @@ class Executor:
         for batch in list(self._batches):
             await batch.settle()
 
+
+class _Places:
+    """Lets bodies run, in the order in which they came, so many at a time."""
+
+    def __init__(self) -> None:
+        self.taken = 0
+        self._ready: deque[tuple[_Batch, Flight]] = deque()
+        self._starting = False
+
     def start(self, batch: _Batch, flight: Flight) -> None:
-        """Start a body that no earlier call stands in the way of, within the cap."""
+        """Start a body that no earlier call stands in the way of, as soon as there is a place."""
         self._ready.append((batch, flight))
         self._start_ready()
 
-    def stopped(self) -> None:
-        """A body has ended: the next one that waits for the cap may start."""
-        self._running -= 1
+    def leave(self) -> None:
+        """A body has ended: the next one may start."""
+        self.taken -= 1
         self._start_ready()
 
     def _start_ready(self) -> None:
@@ -97,10 +109,10 @@ class Executor:
             return
         self._starting = True
         try:
-            while self._ready and self._running < MAX_CONCURRENT:
+            while self._ready and self.taken < MAX_CONCURRENT:
                 batch, flight = self._ready.popleft()
                 if flight.outcome is None:
-                    self._running += 1
+                    self.taken += 1
                     batch.run(flight)
         finally:
             self._starting = False
@@ -132,10 +144,11 @@ def _flight(call: object, number: int, turn_id: str | None, host: Host) -> Fligh
 class _Batch:
     """The calls of one batch, and who waits for their completions."""
 
-    def __init__(self, executor: Executor, host: Host, flights: list[Flight]) -> None:
-        self._executor = executor
+    def __init__(self, places: _Places, host: Host, flights: list[Flight]) -> None:
+        self._places = places
         self._host = host
         self._loop = asyncio.get_running_loop()
+        self._context = copy_context()
         self._flights = flights
         self._next = 0
         self._identity = PathIdentity()
@@ -196,10 +209,12 @@ class _Batch:
 
     def run(self, flight: Flight) -> None:
         """Give a body its task."""
-        asyncio.Task(self._fly(flight), loop=self._loop, **_TASK_OPTIONS)
+        context = self._context.copy()  # not that of the call that ended just now
+        asyncio.Task(self._fly(flight), loop=self._loop, context=context, **_TASK_OPTIONS)
 
     async def _fly(self, flight: Flight) -> None:
         flight.task = asyncio.current_task()
+        _inside.set(self._host)
         try:
             if flight.outcome is None:
                 self._set_limit(flight)
@@ -228,7 +243,7 @@ class _Batch:
         flight.body_ended = True
         if flight.limit is not None:
             flight.limit.cancel()
-        self._executor.stopped()
+        self._places.leave()
 
     def _set_limit(self, flight: Flight) -> None:
         limit_s = self._host.timeouts.get(flight.call.name) if self._host.timeouts else None
@@ -312,11 +327,11 @@ class _Batch:
         accesses = flight.call.execution.accesses
         if accesses is None or accesses:
             flight.ticket = self._host.scheduler.submit(
-                accesses, lambda: self._executor.start(self, flight), self._identity
+                accesses, lambda: self._places.start(self, flight), self._identity
             )
             if flight.ticket.waits:
                 return
-        self._executor.start(self, flight)
+        self._places.start(self, flight)
 
     def _announce(self, flight: Flight) -> None:
         if flight.announced:

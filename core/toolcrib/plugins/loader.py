@@ -24,6 +24,8 @@ from toolcrib.plugins.records import (
 from toolcrib.policy import suggest
 
 VERSION_ATTRIBUTE = "TOOLCRIB_CONTRACT"
+MAX_REPORTS = 20
+"""Faults of one kind that are remembered of one plugin."""
 _IMPL_ATTRIBUTE = f"{PROJECT_NAME}_impl"
 
 
@@ -107,7 +109,8 @@ class PluginHost:
         record = self.records.get(plugin)
         distribution = record.distribution if record else IN_PROCESS
         failure = PluginFailure(plugin, distribution, stage, reason)
-        if failure not in self.failures:
+        known = [f for f in self.failures if f.plugin == plugin and f.stage == stage]
+        if failure not in known and len(known) < MAX_REPORTS:
             self.failures.append(failure)
 
     def _free_name(self, plugin: object) -> str:

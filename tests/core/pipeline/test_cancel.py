@@ -108,7 +108,7 @@ async def test_a_body_that_ignores_it_is_given_up(bench: Any, short_grace: None)
     await asyncio.sleep(1.2)
     assert len(bench.events) == events
     assert_all_over(session)
-    assert session.main.executor._running == 0
+    assert session.main.executor._places.taken == 0
 
 
 @pytest.mark.parametrize("hook", ["before_execute", "will_execute", "did_execute", "resolve"])
@@ -466,7 +466,7 @@ def test_at_every_moment_each_call_gets_exactly_one_result(
             for number in plugin.scripts:
                 mine = [e.type for e in events if e.call_id == number]
                 assert mine in ([], ["tool.call.started", "tool.result"])
-            assert session.main.executor._running == 0
+            assert session.main.executor._places.taken == 0
             assert_all_over(session)
 
     asyncio.run(main())
