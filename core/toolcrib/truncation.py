@@ -102,6 +102,7 @@ def remove_old_outputs(sessions: Path) -> None:
         with contextlib.suppress(OSError):
             if outputs.stat().st_mtime < oldest:
                 shutil.rmtree(outputs)
+                outputs.parent.rmdir()
 
 
 def _size(path: str) -> int:

@@ -84,12 +84,14 @@ class OutputSink:
             gap = "\n" if text and ending and not text.endswith("\n") else ""
             return ToolResult(text + gap + ending, is_error=is_error, note=note)
         tail = "".join(self._tail)[-TAIL_CHARS:]
-        path = self._file.path if self._file is not None and self._problem is None else None
+        path = self._file.path if self._file is not None else None
         self.close()
+        if self._problem is not None:  # closing may have found the disk full
+            path = None
         spilled = SpilledOutput(
             path=path,
             total_chars=self.total_chars,
-            retained_chars=self.retained_chars,
+            retained_chars=self.retained_chars if path else 0,
             head=self._head,
             tail=tail,
             problem=self._problem,
@@ -102,7 +104,7 @@ class OutputSink:
             try:
                 self._file.close()
             except OSError as error:
-                self._problem = str(error)
+                self._problem = error.strerror or str(error)
             self._file = None
 
     def _overflow(self) -> None:
@@ -115,7 +117,7 @@ class OutputSink:
             try:
                 self._file = self._open_file()
             except OSError as error:
-                self._problem = str(error)
+                self._problem = error.strerror or str(error)
         self._write_on(text)
 
     def _write_on(self, text: str) -> None:
@@ -125,7 +127,7 @@ class OutputSink:
                 self._file.write(kept)
                 self.retained_chars += len(kept)
             except OSError as error:
-                self._problem = str(error)
+                self._problem = error.strerror or str(error)
         self._tail.append(text[-TAIL_CHARS:])
         self._tail_chars += len(self._tail[-1])
         while self._tail_chars - len(self._tail[0]) >= TAIL_CHARS:
