@@ -13,6 +13,7 @@ from attrs import define, frozen
 from toolcrib.config.permission import RuleScope
 from toolcrib.contract.contribution import ActivationContext, Source, ToolContribution
 from toolcrib.decisions import Decision, Filter
+from toolcrib.errors import ConfigError
 from toolcrib.features import FeatureState
 from toolcrib.plugins.loader import PluginHost, describe
 from toolcrib.plugins.records import PluginRecord
@@ -290,6 +291,8 @@ class Activation:
         if problem is None:
             try:
                 tool = self._make(contribution)
+            except ConfigError:
+                raise  # the user's to mend, and too important to lose a tool over in silence
             except (Exception, SystemExit) as error:
                 problem = describe(error)
         if problem is not None:
@@ -311,7 +314,11 @@ class Activation:
         factory: Any = contribution.factory
         with contextlib.redirect_stdout(sys.stderr):
             if isinstance(factory, str):
-                module, _, attribute = factory.partition(":")
+                module, colon, attribute = factory.partition(":")
+                if not colon:
+                    raise ValueError(
+                        f"factory {factory!r} is no place such as 'package.module:Class'"
+                    )
                 factory = getattr(import_module(module), attribute)
             tool = self._scope.construct(factory) if _is_constructor(factory) else factory
         name = getattr(tool, "name", None)
@@ -319,6 +326,8 @@ class Activation:
             raise TypeError(f"the tool calls itself {name!r}, the contribution says otherwise")
         if not callable(getattr(tool, "resolve_execution", None)):
             raise TypeError("the tool has no resolve_execution")
+        if getattr(type(tool), "Input", tool) is None and getattr(tool, "Input", None) is None:
+            raise TypeError("the tool has no Input: derive it from Tool[YourInput], or set Input")
         return tool
 
     def _unknown_tools(self, on: Conditions) -> list[Decision]:

@@ -17,7 +17,7 @@ from toolcrib.config.permission import Mode, PermissionRule
 from toolcrib.config.sections import build_section
 from toolcrib.config.settings import Settings
 from toolcrib.decisions import Decision
-from toolcrib.errors import PluginError
+from toolcrib.errors import ConfigError, PluginError
 from toolcrib.features import Feature
 from toolcrib.paths import Workspace
 from toolcrib.plugins.hook_calls import Implementation
@@ -197,6 +197,14 @@ class Session:
             workspace=self.workspace.root, environ=self.environment, overrides=self._overrides
         )
         profile = self._resolved_profile(self.main.profile.name, settings)
+        before = self.settings, self.main.profile
+        try:
+            self._apply(settings, profile)
+        except ConfigError:  # a table that only a tool reads
+            self._apply(*before)
+            raise
+
+    def _apply(self, settings: Settings, profile: Profile) -> None:
         self.settings, self.main.profile = settings, profile
         self.blocked_plugins = frozenset(settings.plugins.blocked)
         self.scope.add_value(Settings, settings)
@@ -345,6 +353,18 @@ def offer_services(plugins: PluginHost, scope: Scope) -> None:
                 plugins.report(record.name, "contribute", message)
 
 
+def _register(plugins: PluginHost, plugin: object) -> None:
+    """Register a plugin of the host's own, which ought to work: it may be there to guard."""
+    record = plugins.register(plugin)
+    reasons = [f.reason for f in plugins.failures if f.plugin == record.name]
+    if record.status == "failed":
+        raise PluginError(f"the plugin {record.name!r} cannot be used: {'; '.join(reasons)}")
+    if not record.hooks:
+        raise PluginError(
+            f"{plugin!r} is no plugin: it has no function marked with @toolcrib.hookimpl"
+        )
+
+
 def open_session(
     workspace: str | os.PathLike[str] = ".",
     *,
@@ -377,7 +397,8 @@ def open_session(
     Raises:
         ConfigError: the configuration cannot be used; names file, line and key.
         NotADirectoryError: the workspace is not a folder.
-        PluginError: the permission plugin is broken, or toolcrib is not installed.
+        PluginError: one of `plugins` cannot be used, the permission plugin is broken, or
+            toolcrib is not installed.
         ValueError: there is no such mode.
     """
     if mode not in (None, *get_args(Mode)):
@@ -391,7 +412,7 @@ def open_session(
     if crib is None:
         crib = Crib.load(blocked=settings.plugins.blocked, autoload=autoload, environ=environ)
     for plugin in plugins:
-        crib.plugins.register(plugin)
+        _register(crib.plugins, plugin)
     folders = dict.fromkeys((*settings.workspace.additional_dirs, *additional_dirs))
     return Session(
         crib,

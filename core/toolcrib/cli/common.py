@@ -103,6 +103,8 @@ def open_for(
     )
     for notice in session.settings.notices:
         tell(f"note: {notice}")
+    for failure in session.crib.plugins.failures:
+        tell(f"note: the plugin {failure.plugin!r} failed ({failure.stage}): {failure.reason}")
     return session
 
 

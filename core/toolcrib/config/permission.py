@@ -46,13 +46,11 @@ class PermissionSettings:
     Attributes:
         default_mode: the mode of a session that is opened without one.
         rules: those of the user, then those of the workspace; the order decides nothing.
-        dangerous_command_guard: ask before commands that destroy much, whatever allows them.
         auto_respects_ask: in mode `auto`, deny what would have been asked about secret files.
     """
 
     default_mode: Mode = "manual"
     rules: tuple[PermissionRule, ...] = ()
-    dangerous_command_guard: bool = True
     auto_respects_ask: bool = True
 
 

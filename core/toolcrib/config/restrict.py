@@ -18,7 +18,6 @@ _REMEDY = "`toolcrib trust` trusts it, TOOLCRIB_TRUST_WORKSPACE=1 for one run"
 _RESTRICTING_TOOLS = frozenset({"enabled", "disabled"})
 _STRICT_PERMISSION: Mapping[str, object] = {
     "default_mode": "manual",
-    "dangerous_command_guard": True,
     "auto_respects_ask": True,
 }
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import stat
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
@@ -15,6 +17,8 @@ from toolcrib.config.permission import RuleScope
 from toolcrib.config.structuring import RawText
 from toolcrib.errors import ConfigError, Notice
 
+MAX_PROJECT_BYTES = 1 << 20
+"""Size up to which the file of a workspace is read."""
 _VARIABLE = re.compile(r"TOOLCRIB_[A-Z0-9]+(?:_+[A-Z0-9]+)*")
 _SHORT_VARIABLES = {
     "TOOLCRIB_PROFILE": ("default_profile",),
@@ -68,10 +72,12 @@ def read_file(file: Path, *, scope: RuleScope, required: bool = False) -> Layer 
     """The layer of a TOML file; None when it does not exist and does not have to.
 
     Raises:
-        ConfigError: the file cannot be read, or is not TOML in UTF-8.
+        ConfigError: the file cannot be read, or is not TOML in UTF-8; for the file of a workspace
+            also that it is no regular file, or too big.
     """
     try:
-        text = file.read_bytes().decode("utf-8-sig")
+        content = _read_untrusted(file) if scope == "project" else file.read_bytes()
+        text = content.decode("utf-8-sig")
     except (FileNotFoundError, NotADirectoryError):
         if not required:
             return None
@@ -83,6 +89,20 @@ def read_file(file: Path, *, scope: RuleScope, required: bool = False) -> Layer 
         line = error.object.count(b"\n", 0, error.start) + 1
         raise ConfigError(Notice(file=str(file), line=line, text="is not UTF-8 text")) from error
     return Layer(name=str(file), scope=scope, data=_parse(text, file), text=text)
+
+
+def _read_untrusted(file: Path) -> bytes:
+    """The content of a file that comes with a workspace: a pipe there must not be waited for."""
+    descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError("it is not a regular file")
+        if status.st_size > MAX_PROJECT_BYTES:
+            raise OSError(f"it has {status.st_size} bytes, the most are {MAX_PROJECT_BYTES}")
+        return os.read(descriptor, MAX_PROJECT_BYTES)
+    finally:
+        os.close(descriptor)
 
 
 def _parse(text: str, file: Path) -> dict[str, Any]:

@@ -85,7 +85,7 @@ def structure_class(
         if key in names:
             values[key] = structure(value, hints[key], (*path, key), problems)
         elif key not in ignored:
-            problems.append(((*path, key), f"unknown key; {suggestion(key, names)}"))
+            problems.append(((*path, key), f"unknown key; {suggestion(key, {*names, *ignored})}"))
     if len(problems) > before:
         return None
     return _construct(cls, values, given, path, problems)

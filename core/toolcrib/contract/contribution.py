@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
 
 Source = Literal["builtin", "user", "mcp", "plugin"]
 Disclosure = Literal["inline", "deferred"]
+_TOOL_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
+"""What model providers accept."""
 
 
 class ActivationContext(Protocol):
@@ -30,7 +33,7 @@ class ActivationContext(Protocol):
 
 
 def _names(names: Iterable[str]) -> frozenset[str]:
-    return frozenset(names)
+    return frozenset([names] if isinstance(names, str) else names)
 
 
 def _is_name(contribution: ToolContribution, field: Attribute[Any], value: object) -> None:
@@ -41,6 +44,14 @@ def _is_name(contribution: ToolContribution, field: Attribute[Any], value: objec
 def _is_optional_name(contribution: ToolContribution, field: Attribute[Any], value: object) -> None:
     if value is not None:
         _is_name(contribution, field, value)
+
+
+def _is_tool_name(contribution: ToolContribution, field: Attribute[Any], value: object) -> None:
+    if not isinstance(value, str) or not _TOOL_NAME.fullmatch(value):
+        raise ValueError(
+            f"a tool cannot be named {value!r}: use up to 64 letters, digits, '_' and '-', "
+            "beginning with a letter"
+        )
 
 
 @frozen(kw_only=True)
@@ -54,7 +65,7 @@ class ToolContribution:
     maps a section of the configuration to the place of the attrs class that describes it.
     """
 
-    name: str = field(validator=_is_name)
+    name: str = field(validator=_is_tool_name)
     factory: str | type | Callable[..., Any] | ToolLike
     domain: str = "other"
     requires: frozenset[str] = field(default=frozenset(), converter=_names)

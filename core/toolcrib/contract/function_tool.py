@@ -34,6 +34,11 @@ class FunctionTool(Tool[Any]):
         description: str | None = None,
         accesses: Accesses | None = None,
     ) -> None:
+        if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+            raise ContractError(
+                f"tool {name or function.__name__!r} is a generator: return the whole answer, or "
+                "write to the output() of a ToolContext"
+            )
         self.function = function
         self.name = name or function.__name__
         self._description = description or inspect.getdoc(function) or ""

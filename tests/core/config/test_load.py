@@ -130,13 +130,13 @@ def test_environment_variables_set_core_settings(home: Home) -> None:
             "TOOLCRIB_OUTPUT__QUOTA_BYTES": "10",
             "TOOLCRIB_FEATURES__PLAN": "1",
             "TOOLCRIB_PERMISSION__DENY": "Bash(rm *)",
-            "TOOLCRIB_PERMISSION__DANGEROUS_COMMAND_GUARD": "false",
+            "TOOLCRIB_PERMISSION__AUTO_RESPECTS_ASK": "false",
             "TOOLCRIB_FEATURE_TODO": "not a table",
             "TOOLCRIB_EMPTY__VALUE": "",
         },
     )
     assert settings.permission.default_mode == "auto"
-    assert settings.permission.dangerous_command_guard is False
+    assert settings.permission.auto_respects_ask is False
     assert settings.default_profile == "quick"
     assert settings.tools.disabled == ("Bash",)
     assert settings.output.quota_bytes == 10

@@ -210,9 +210,9 @@ def test_a_plugin_can_read_more_of_the_permission_table(home: Home) -> None:
     @settings("permission")
     @frozen
     class Guard:
-        dangerous_command_guard: bool = True
+        auto_respects_ask: bool = True
 
     loaded = home.load(
-        "[permission]\ndefault_mode = 'yolo'\ndeny = 'Bash'\ndangerous_command_guard = false\n"
+        "[permission]\ndefault_mode = 'yolo'\ndeny = 'Bash'\nauto_respects_ask = false\n"
     )
-    assert build_section(Guard, loaded) == Guard(dangerous_command_guard=False)
+    assert build_section(Guard, loaded) == Guard(auto_respects_ask=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,6 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from toolcrib.config.settings import Settings
+from toolcrib.config.sources import MAX_PROJECT_BYTES
+from toolcrib.errors import ConfigError
 
 if TYPE_CHECKING:
     from core.config.conftest import Home
@@ -41,7 +44,6 @@ WIDENING = {
     "allow rule": "[[permission.rules]]\ndecision = 'allow'\npattern = 'Bash'\n",
     "mode auto": "[permission]\ndefault_mode = 'auto'\n",
     "same mode": "[permission]\ndefault_mode = 'yolo'\n",
-    "guard off": "[permission]\ndangerous_command_guard = false\n",
     "secrets in auto": "[permission]\nauto_respects_ask = false\n",
     "more folders": "[workspace]\nadditional_dirs = ['/']\n",
     "guarding feature off": "[features]\npermissions = false\n",
@@ -100,7 +102,7 @@ def test_what_restricts_is_kept(home: Home) -> None:
         timeouts = { Bash = 5, Read = 1 }
         [permission]
         default_mode = "manual"
-        dangerous_command_guard = true
+        auto_respects_ask = true
         deny = "Bash(curl *)"
         ask = ["Read"]
         [[permission.rules]]
@@ -165,3 +167,27 @@ def test_no_combination_widens(home: Home, attempts: list[str]) -> None:
     texts.sort(key=lambda text: text.startswith("["))
     before = home.load(USER, "")
     assert effect(home.load(USER, "".join(texts))) == effect(before)
+
+
+@pytest.mark.parametrize("what", ["pipe", "endless device", "huge"])
+def test_a_file_that_would_never_be_read_to_its_end_is_refused(home: Home, what: str) -> None:
+    if what == "pipe":
+        os.mkfifo(home.project_file)
+    elif what == "huge":
+        home.project_file.write_bytes(b"")
+        os.truncate(home.project_file, MAX_PROJECT_BYTES + 1)
+    else:
+        home.project_file.symlink_to("/dev/zero")
+    with pytest.raises(ConfigError) as caught:
+        home.load()
+    assert caught.value.file == str(home.project_file)
+
+
+def test_the_users_file_may_be_a_pipe(home: Home) -> None:
+    """As in `TOOLCRIB_CONFIG=<(make-config)`."""
+    reading, writing = os.pipe()
+    os.write(writing, b"[tools]\ndisabled = ['Bash']\n")
+    os.close(writing)
+    settings = home.load(env={"TOOLCRIB_CONFIG": f"/dev/fd/{reading}"})
+    os.close(reading)
+    assert settings.tools.disabled == ("Bash",)
