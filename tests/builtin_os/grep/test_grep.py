@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
+import subprocess
+import sysconfig
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -341,6 +344,14 @@ def barred(workspace: Path) -> Iterator[None]:
         (workspace / "no").chmod(0o755)
 
 
+def may_run_ripgrep(*, uid: int) -> bool:
+    rg = shutil.which("rg") or os.path.join(sysconfig.get_path("scripts"), "rg")
+    try:
+        return subprocess.run([rg, "--version"], user=uid, capture_output=True).returncode == 0
+    except PermissionError:
+        return False
+
+
 @pytest.mark.parametrize("mode", ["files_with_matches", "content", "count_matches"])
 async def test_an_unreadable_folder_costs_a_warning_and_no_hit(
     crib: ToolHarness, plant: Plant, barred: None, mode: str
@@ -350,6 +361,8 @@ async def test_an_unreadable_folder_costs_a_warning_and_no_hit(
     if os.geteuid() == 0:
         if crib.session.section("search").get("engine") == "python":
             pytest.skip("an ordinary user may not run root's Python")
+        if not may_run_ripgrep(uid=65534):
+            pytest.skip("an ordinary user may not run this environment's ripgrep")
         os.seteuid(65534)
         try:
             lines = await grep(crib, "hit", output_mode=mode)
@@ -371,3 +384,27 @@ async def test_a_cancelled_search_leaves_no_process(crib: ToolHarness, workspace
     async with asyncio.timeout(10):
         while [c for c in psutil.Process().children() if c.status() != psutil.STATUS_ZOMBIE]:
             await asyncio.sleep(0.01)
+
+
+@pytest.mark.parametrize("tool", ["Grep", "Glob"])
+async def test_a_root_that_leads_out_of_the_workspace_is_refused_in_words(
+    crib: ToolHarness, workspace: Path, tmp_path: Path, tool: str
+) -> None:
+    (tmp_path / "outside").mkdir()
+    (workspace / "link").symlink_to(tmp_path / "outside")
+    done = await crib.call(tool, {"pattern": "x", "path": "link"})
+    assert done.result.is_error
+    assert text(done).startswith("path 'link' ")
+    assert str(tmp_path / "outside") in text(done)
+
+
+@pytest.mark.parametrize("mode", ["content", "files_with_matches", "count_matches"])
+@pytest.mark.parametrize("path", ["/proc/self/mem", "/proc/kmsg"])
+async def test_a_file_that_cannot_be_read_is_refused_in_words(
+    crib: ToolHarness, path: str, mode: str
+) -> None:
+    if not os.path.exists(path):
+        pytest.skip("there is no such file here")
+    done = await crib.call("Grep", {"pattern": "x", "path": path, "output_mode": mode})
+    assert done.result.is_error
+    assert text(done).startswith("cannot search ")

@@ -256,3 +256,55 @@ def test_a_link_that_takes_the_place_of_the_file_is_not_followed(file: Path) -> 
     with pytest.raises(Exception, match="link"):
         replace_content(str(file), b"x", seen=seen, before_commit=nothing)
     assert elsewhere.read_bytes() == b"precious"
+
+
+@pytest.mark.parametrize("how", ["look", "read", "replace", "create", "append"])
+def test_a_link_that_takes_the_place_of_a_folder_is_not_followed(tmp_path: Path, how: str) -> None:
+    """Also folders above may be swapped between the look-up of a path and its use."""
+    inside, outside = tmp_path / "a" / "b", tmp_path / "outside"
+    for folder in (inside, outside / "b"):
+        folder.mkdir(parents=True)
+        (folder / "file").write_bytes(b"precious")
+    path = str(inside / "file")
+    seen = look(path)
+    (tmp_path / "a").rename(tmp_path / "moved")
+    (tmp_path / "a").symlink_to(outside)
+    with pytest.raises(OSError):
+        if how == "look":
+            look(path)
+        elif how == "read":
+            read_whole(path)
+        elif how == "replace":
+            replace_content(path, b"x", seen=seen, before_commit=nothing)
+        elif how == "create":
+            new = str(inside / "new" / "file")
+            replace_content(new, b"x", seen=None, before_commit=nothing)
+        else:
+            append_content(path, b"x", before_commit=nothing)
+    assert os.listdir(outside / "b") == ["file"]
+    assert (outside / "b" / "file").read_bytes() == b"precious"
+
+
+def test_a_folder_swapped_while_the_file_is_written_changes_nothing(tmp_path: Path) -> None:
+    inside, outside = tmp_path / "a", tmp_path / "outside"
+    for folder in (inside, outside):
+        folder.mkdir()
+        (folder / "file").write_bytes(b"precious")
+
+    def swap() -> None:
+        inside.rename(tmp_path / "moved")
+        inside.symlink_to(outside)
+
+    path = str(inside / "file")
+    replace_content(path, b"new", seen=look(path), before_commit=swap)
+    assert (outside / "file").read_bytes() == b"precious"
+    assert (tmp_path / "moved" / "file").read_bytes() == b"new"
+    assert os.listdir(outside) == ["file"]
+
+
+def test_a_file_that_is_a_stream_is_no_text(tmp_path: Path) -> None:
+    """Such as /proc/kmsg, which says that it is a regular file and has nothing to read yet."""
+    if not os.access("/proc/kmsg", os.R_OK):
+        pytest.skip("no such file may be read here")
+    with pytest.raises(OSError):
+        read_whole("/proc/kmsg")

@@ -58,9 +58,14 @@ class GrepSearch:
         async def execute(context: ToolContext) -> ToolResult:
             try:
                 root = open_root(self._workspace, resolved)
+                binary = root.file is not None and looks_binary(root)
             except RootError as error:
                 return ToolResult.error(f"{error}.")
-            return await self._search(args, file_filter, root, context)
+            # What the lines of a binary file would look like helps nobody.
+            mode: Mode = (
+                "files" if binary and args.output_mode == "content" else _MODES[args.output_mode]
+            )
+            return await self._search(args, mode, file_filter, root, context)
 
         return RunnableExecution(
             execute=execute,
@@ -74,11 +79,13 @@ class GrepSearch:
         )
 
     async def _search(
-        self, args: GrepInput, file_filter: FileFilter, root: SearchRoot, context: ToolContext
+        self,
+        args: GrepInput,
+        mode: Mode,
+        file_filter: FileFilter,
+        root: SearchRoot,
+        context: ToolContext,
     ) -> ToolResult:
-        mode = _MODES[args.output_mode]
-        if mode == "content" and root.file is not None and looks_binary(root):
-            mode = "files"  # what its lines would look like helps nobody
         shield = Shield(root, self._workspace, args.follow)
         findings = _findings(mode, args, root, _allowing(file_filter, shield, root))
         end = await self._engine.search(_request(mode, args, file_filter, root), findings.feed)

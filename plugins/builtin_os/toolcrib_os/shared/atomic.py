@@ -8,27 +8,19 @@ import secrets
 import stat
 from collections.abc import Callable
 from contextlib import suppress
-from os.path import dirname, join
 
 from attrs import frozen
+
+from toolcrib_os.shared.opening import NotAFileError, Place, kind_of, place_of
 
 MAX_BYTES = 64 * 1024 * 1024
 """Size up to which a file is taken into memory to be changed."""
 
-_OPEN = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 # A file that is a mount point, as in containers, can be written but not renamed over.
 _RENAME_FORBIDDEN = (errno.EPERM, errno.EACCES, errno.EBUSY, errno.EXDEV)
 
 BeforeCommit = Callable[[], None]
 """Called just before the first byte that others can see; an exception calls the change off."""
-
-
-class NotAFileError(Exception):
-    """The path leads to something that is no regular file; `kind` says what it is."""
-
-    def __init__(self, kind: str) -> None:
-        super().__init__(f"it is a {kind}, not a file")
-        self.kind = kind
 
 
 class FileChangedError(Exception):
@@ -60,7 +52,7 @@ class Sight:
     def of(info: os.stat_result) -> Sight:
         """Raises NotAFileError for anything but a regular file."""
         if not stat.S_ISREG(info.st_mode):
-            raise NotAFileError(_kind(info.st_mode))
+            raise NotAFileError(kind_of(info.st_mode))
         return Sight(
             info.st_dev,
             info.st_ino,
@@ -83,7 +75,15 @@ class Sight:
 def look(path: str) -> Sight | None:
     """What is at a real path; None if nothing is. Raises NotAFileError, OSError."""
     try:
-        return Sight.of(os.lstat(path))
+        with place_of(path) as place:
+            return _look(place)
+    except FileNotFoundError:
+        return None
+
+
+def _look(place: Place) -> Sight | None:
+    try:
+        return Sight.of(place.status())
     except FileNotFoundError:
         return None
 
@@ -96,8 +96,9 @@ def read_whole(path: str) -> tuple[bytes, Sight]:
         NotAFileError: it is a directory, pipe, device or socket.
         OSError: it cannot be read.
     """
-    Sight.of(os.lstat(path))  # opening a device can have effects
-    file = os.open(path, os.O_RDONLY | _OPEN)
+    with place_of(path) as place:
+        Sight.of(place.status())  # opening a device can have effects
+        file = place.open(os.O_RDONLY)
     try:
         sight = Sight.of(os.fstat(file))
         if sight.size > MAX_BYTES:
@@ -128,29 +129,8 @@ def replace_content(
         NotAFileError: something else has taken the file's place.
         OSError: the file cannot be written; it is as it was.
     """
-    if seen is not None and not os.access(path, os.W_OK):
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
-    if seen is not None and seen.links > 1:
-        _write_over(path, data, seen, before_commit)
-        return
-    try:
-        temporary = _written_beside(path, data, seen)
-    except PermissionError:
-        if seen is None:
-            raise
-        _write_over(path, data, seen, before_commit)
-        return
-    try:
-        _check_unchanged(seen, look(path))
-        before_commit()
-        os.replace(temporary, path)
-    except BaseException as error:
-        os.unlink(temporary)
-        if seen is None or not isinstance(error, OSError) or error.errno not in _RENAME_FORBIDDEN:
-            raise
-        _write_over(path, data, seen, before_commit)
-        return
-    _sync_directory(dirname(path))
+    with place_of(path, create_folders=seen is None) as place:
+        _replace(place, data, seen, before_commit)
 
 
 def append_content(path: str, data: bytes, *, before_commit: BeforeCommit) -> int:
@@ -160,8 +140,9 @@ def append_content(path: str, data: bytes, *, before_commit: BeforeCommit) -> in
         NotAFileError: it is no regular file.
         OSError: it cannot be written, or not all of it; the file then has its old size.
     """
-    Sight.of(os.lstat(path))
-    file = os.open(path, os.O_WRONLY | os.O_APPEND | _OPEN)
+    with place_of(path) as place:
+        Sight.of(place.status())
+        file = place.open(os.O_WRONLY | os.O_APPEND)
     try:
         size = Sight.of(os.fstat(file)).size
         before_commit()
@@ -181,21 +162,47 @@ def append_content(path: str, data: bytes, *, before_commit: BeforeCommit) -> in
         os.close(file)
 
 
-def _written_beside(path: str, data: bytes, seen: Sight | None) -> str:
+def _replace(place: Place, data: bytes, seen: Sight | None, before_commit: BeforeCommit) -> None:
+    if seen is not None and not place.writable():
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), place.path)
+    if seen is not None and seen.links > 1:
+        _write_over(place, data, seen, before_commit)
+        return
+    try:
+        temporary = _written_beside(place, data, seen)
+    except PermissionError:
+        if seen is None:
+            raise
+        _write_over(place, data, seen, before_commit)
+        return
+    try:
+        _check_unchanged(seen, _look(place))
+        before_commit()
+        temporary.move_to(place)
+    except BaseException as error:
+        temporary.unlink()
+        if seen is None or not isinstance(error, OSError) or error.errno not in _RENAME_FORBIDDEN:
+            raise
+        _write_over(place, data, seen, before_commit)
+        return
+    _sync_folder(place)
+
+
+def _written_beside(place: Place, data: bytes, seen: Sight | None) -> Place:
     """Put the content into a new file in the same directory, safely on disk."""
-    temporary = join(dirname(path), f".toolcrib-{secrets.token_hex(8)}.tmp")
+    temporary = place.beside(f".toolcrib-{secrets.token_hex(8)}.tmp")
     private = 0o666 if seen is None else 0o600
-    file = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _OPEN, private)
+    file = temporary.open(os.O_WRONLY | os.O_CREAT | os.O_EXCL, private)
     try:
         try:
             _write_all(file, data, 0)
             if seen is not None:
-                _keep_attributes(path, file, seen)
+                _keep_attributes(place.path, file, seen)
             os.fsync(file)
         finally:
             os.close(file)
     except BaseException:
-        os.unlink(temporary)
+        temporary.unlink()
         raise
     return temporary
 
@@ -231,9 +238,9 @@ def _keep_owner(file: int, seen: Sight) -> int:
         return (mode & ~0o070) | (mode & 0o007) << 3
 
 
-def _write_over(path: str, data: bytes, seen: Sight, before_commit: BeforeCommit) -> None:
+def _write_over(place: Place, data: bytes, seen: Sight, before_commit: BeforeCommit) -> None:
     """Write the content into the file itself, so that it is never empty or cut on the way."""
-    file = os.open(path, os.O_RDWR | _OPEN)
+    file = place.open(os.O_RDWR)
     try:
         old = _read_all(file)
         _check_unchanged(seen, Sight.of(os.fstat(file)))
@@ -260,7 +267,10 @@ def _check_unchanged(seen: Sight | None, now: Sight | None) -> None:
 
 def _read_all(file: int) -> bytes:
     with open(file, "rb", buffering=0, closefd=False) as stream:
-        return stream.readall()
+        content: bytes | None = stream.readall()
+    if content is None:  # what looks like a file, in /proc for example, can be a stream
+        raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+    return content
 
 
 def _write_all(file: int, data: bytes | memoryview, position: int) -> None:
@@ -270,23 +280,11 @@ def _write_all(file: int, data: bytes | memoryview, position: int) -> None:
         rest, position = rest[count:], position + count
 
 
-def _sync_directory(path: str) -> None:
+def _sync_folder(place: Place) -> None:
     """Make a new name last; the content is in place whatever comes of it."""
     with suppress(OSError):
-        directory = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        folder = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=place.folder)
         try:
-            os.fsync(directory)
+            os.fsync(folder)
         finally:
-            os.close(directory)
-
-
-def _kind(mode: int) -> str:
-    if stat.S_ISDIR(mode):
-        return "directory"
-    if stat.S_ISFIFO(mode):
-        return "named pipe"
-    if stat.S_ISSOCK(mode):
-        return "socket"
-    if stat.S_ISLNK(mode):
-        return "symbolic link"
-    return "device"
+            os.close(folder)

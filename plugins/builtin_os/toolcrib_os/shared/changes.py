@@ -10,10 +10,10 @@ from toolcrib_os.shared.atomic import (
     MAX_BYTES,
     FileChangedError,
     FileTooBigError,
-    NotAFileError,
 )
 from toolcrib_os.shared.encoding import Encoding, classify
 from toolcrib_os.shared.fserrors import fs_failure
+from toolcrib_os.shared.opening import NotAFileError
 
 Change = Callable[[Callable[[], None]], ToolResult]
 """A change of a file; it calls its argument just before the first byte that others can see."""

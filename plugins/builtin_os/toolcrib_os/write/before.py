@@ -9,6 +9,7 @@ from attrs import frozen
 from toolcrib_os.shared.atomic import FileTooBigError, read_whole
 from toolcrib_os.shared.changes import utf_16_of
 from toolcrib_os.shared.encoding import SAMPLE_BYTES
+from toolcrib_os.shared.opening import open_regular
 
 _TAIL_BYTES = 2
 
@@ -41,7 +42,7 @@ def earlier_content(path: str) -> bytes | None:
 def earlier_ending(path: str) -> Ending | None:
     """The end of a file; None if it may only be written."""
     try:
-        file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        file, _ = open_regular(path)
     except PermissionError:
         return None
     try:

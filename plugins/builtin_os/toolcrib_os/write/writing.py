@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from os.path import dirname
 
 from toolcrib import FileIODisplay, ResolvedPath, ToolResult, Workspace
 from toolcrib_os.shared.atomic import Sight, append_content, look, replace_content
@@ -38,7 +36,6 @@ def write_file(
     data = args.content.encode()
     seen = look(path)
     if seen is None:
-        os.makedirs(dirname(path), exist_ok=True)
         replace_content(path, data, seen=None, before_commit=before_commit)
         return created(args, len(data))
     if args.mode == "append":

@@ -10,6 +10,7 @@ from attrs import define, field, frozen
 
 from toolcrib import PathSecurityError, ResolvedPath, Workspace, is_sensitive_file
 from toolcrib_os.shared.fserrors import fs_failure
+from toolcrib_os.shared.opening import NotAFileError, open_regular
 from toolcrib_os.shared.search.request import ignore_base
 from toolcrib_os.shared.search.texts import plural
 
@@ -51,12 +52,14 @@ def open_root(workspace: Workspace, resolved: ResolvedPath) -> SearchRoot:
     """Look at what a search begins with.
 
     Raises:
-        RootError: it is missing, or no folder or ordinary file, or a file that holds secrets.
-        PathSecurityError: its links lead out of the workspace.
+        RootError: it is missing, or no folder or ordinary file, or a file that holds secrets, or
+            its links lead out of the workspace.
     """
-    real = workspace.locate(resolved, "search", check_sensitive=False)
     try:
+        real = workspace.locate(resolved, "search", check_sensitive=False)
         mode = os.stat(real).st_mode
+    except PathSecurityError as error:
+        raise RootError(str(error)) from None
     except (OSError, ValueError) as error:
         raise RootError(fs_failure("search", resolved.raw, error)) from None
     lexical = resolved.path.rstrip("/") or "/"
@@ -131,9 +134,22 @@ class Shield:
 
 
 def looks_binary(root: SearchRoot) -> bool:
-    """Whether the single file to search holds null bytes near its beginning, as no text does."""
-    with open(os.path.join(root.folder, root.file or ""), "rb") as stream:
-        head = stream.read(_HEAD_BYTES)
+    """Whether the single file to search holds null bytes near its beginning, as no text does.
+
+    Raises:
+        RootError: it cannot be read.
+    """
+    path = os.path.join(root.folder, root.file or "")
+    try:
+        descriptor, _ = open_regular(path)
+        try:
+            head = os.read(descriptor, _HEAD_BYTES)
+        finally:
+            os.close(descriptor)
+    except NotAFileError as error:
+        raise RootError(f"cannot search {root.shown(root.file or '')!r}: {error}") from None
+    except (OSError, ValueError) as error:
+        raise RootError(fs_failure("search", root.shown(root.file or ""), error)) from None
     return b"\0" in head and not head.startswith((b"\xff\xfe", b"\xfe\xff"))
 
 
