@@ -35,7 +35,10 @@ Examples:
 @mode_option
 @json_option
 @click.option(
-    "--call", "call", metavar="JSON", help="Say what would be decided of this call; runs nothing."
+    "--call",
+    "call",
+    metavar="JSON",
+    help="Say what rules, plugins' checks and the mode decide on this call; runs nothing.",
 )
 @click.pass_context
 def command(

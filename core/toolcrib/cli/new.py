@@ -87,7 +87,7 @@ def new_command(name: str, directory: str | None = None) -> None:
         f"  pip install -e '.[test]'\n"
         f"  pytest\n"
         f"  toolcrib tools\n"
-        f'  toolcrib call {tool} \'{{"path": "README.md"}}\'',
+        f'  toolcrib call {tool} \'{{"path": "README.md"}}\' --mode yolo',
         err=True,
     )
 

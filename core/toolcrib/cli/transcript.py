@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 SHOWN_LINES = 12
 SHOWN_COLUMNS = 160
+SHOWN_ERROR_COLUMNS = 1_000
+"""Errors are shown longer, since they end in what to do next."""
 _MARKS = {"executed": "ok", "skipped": "skipped", "aborted": "aborted"}
 
 
@@ -61,12 +63,13 @@ def _body(done: Completion) -> list[str]:
     if not isinstance(output, str):
         output = "\n".join(getattr(p, "text", f"<{getattr(p, 'kind', '')}>") for p in output)
     lines = output.rstrip("\n").split("\n")
-    shown = [f"    {_clipped(line)}" for line in lines[:SHOWN_LINES]]
+    width = SHOWN_ERROR_COLUMNS if done.result.is_error else SHOWN_COLUMNS
+    shown = [f"    {_clipped(line, width)}" for line in lines[:SHOWN_LINES]]
     if len(lines) > SHOWN_LINES:
         shown.append(f"    ... {len(lines) - SHOWN_LINES} more lines")
     return shown
 
 
-def _clipped(line: str) -> str:
+def _clipped(line: str, width: int) -> str:
     clean = printable(line)
-    return clean if len(clean) <= SHOWN_COLUMNS else clean[: SHOWN_COLUMNS - 3] + "..."
+    return clean if len(clean) <= width else clean[: width - 3] + "..."
