@@ -30,8 +30,8 @@ MAX_CONCURRENT = 16
 GRACE_S = 2.0
 """Seconds that a cancelled body has to return a result of its own."""
 
-_inside: ContextVar[Host | None] = ContextVar("toolcrib_inside", default=None)
-"""The agent in whose body the code runs."""
+_inside: ContextVar[object] = ContextVar("toolcrib_inside", default=None)
+"""The mark of the executor in whose body the code runs; a mark, since contexts live long."""
 _TASK_OPTIONS: dict[str, Any] = {"eager_start": True} if sys.version_info >= (3, 12) else {}
 
 
@@ -40,6 +40,7 @@ class Executor:
 
     def __init__(self, host: Host) -> None:
         self._host = host
+        self._mark = object()
         self._batches: list[_Batch] = []
         self._places = _Places()
 
@@ -53,8 +54,8 @@ class Executor:
         """
         flights = [_flight(call, n, turn_id, self._host) for n, call in enumerate(calls, 1)]
         # The calls of a body do not wait for the place that the body itself takes.
-        places = _Places() if _inside.get() is self._host else self._places
-        batch = _Batch(places, self._host, flights)
+        places = _Places() if _inside.get() is self._mark else self._places
+        batch = _Batch(places, self._host, flights, self._mark)
         self._batches.append(batch)
         try:
             batch.begin()
@@ -144,7 +145,8 @@ def _flight(call: object, number: int, turn_id: str | None, host: Host) -> Fligh
 class _Batch:
     """The calls of one batch, and who waits for their completions."""
 
-    def __init__(self, places: _Places, host: Host, flights: list[Flight]) -> None:
+    def __init__(self, places: _Places, host: Host, flights: list[Flight], mark: object) -> None:
+        self._mark = mark
         self._places = places
         self._host = host
         self._loop = asyncio.get_running_loop()
@@ -214,7 +216,7 @@ class _Batch:
 
     async def _fly(self, flight: Flight) -> None:
         flight.task = asyncio.current_task()
-        _inside.set(self._host)
+        _inside.set(self._mark)
         try:
             if flight.outcome is None:
                 self._set_limit(flight)
