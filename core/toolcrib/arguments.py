@@ -16,6 +16,7 @@ MAX_NESTING = 100
 
 _JSON_WHITESPACE = " \t\n\r"
 _EXTRACT_CHARS_EACH_SIDE = 80
+_SECRET_CHARS = 1 << 16
 _TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"|[\[\]{}:]|[-+.\w]+', re.DOTALL)
 
 
@@ -186,12 +187,27 @@ def _describe(problem: str, position: int, text: str) -> str:
     column = position - text.rfind("\n", 0, position)
     start = max(0, position - _EXTRACT_CHARS_EACH_SIDE)
     end = position + _EXTRACT_CHARS_EACH_SIDE
-    before = ("..." if start else "") + text[start:position]
-    after = text[position:end] + ("..." if end < len(text) else "")
+    shown = _without_secrets(text, start, end)
+    before = ("..." if start else "") + shown[: position - start]
+    after = shown[position - start :] + ("..." if end < len(text) else "")
     return (
         f"the arguments are not valid JSON: {problem}, at line {line} column {column} "
         f"(character {position}): {_printable(before)}<<HERE>>{_printable(after)}"
     )
+
+
+def _without_secrets(text: str, start: int, end: int) -> str:
+    """A part of the text, with asterisks for the characters of values that look secret."""
+    from toolcrib.redaction import secret_values
+
+    # The name of a value can stand far before the part, but not before every megabyte.
+    begin = max(0, start - _SECRET_CHARS)
+    part = list(text[start:end])
+    for first, last in secret_values(text[begin:end]):
+        for index in range(max(first + begin, start), last + begin):
+            if part[index - start] not in "\"' ":
+                part[index - start] = "*"
+    return "".join(part)
 
 
 def _printable(text: str) -> str:

@@ -144,3 +144,38 @@ def test_mutilated_json_never_raises(value: object, chance: random.Random) -> No
 @given(st.binary() | st.floats() | st.sets(st.integers()) | st.complex_numbers())
 def test_nothing_raises(raw: object) -> None:
     parse_arguments(raw)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"path": "a", "token": "hunter2" broken',
+        '{"t": 1, "api_key": "hunter2", "api_key": "hunter2"}',
+        "{'my_password': 'hunter2'}",
+        '{"authorization": "Bearer hunter2", "path": nope}',
+        '{"privateKey": hunter2}',
+        '{"client_secret": "hunter2',
+        '{"x": "{\\"token\\": \\"hunter2\\"}" oops',
+        '{"command": "export API_TOKEN=hunter2" oops',
+        '{"token": "' + "q" * 500 + 'hunter2" oops',
+        '{"password": "hunter2\x01"}',
+    ],
+)
+def test_the_extract_shows_no_secret(text: str) -> None:
+    error = parse_arguments(text).error
+    assert error is not None
+    assert "<<HERE>>" in error
+    assert "hunter2" not in error
+
+
+def test_the_extract_shows_what_is_no_secret() -> None:
+    error = parse_arguments('{"max_tokens": 5, "path": "a.txt" oops').error
+    assert error is not None
+    assert '{"max_tokens": 5, "path": "a.txt" <<HERE>>oops' in error
+
+
+@pytest.mark.parametrize("part", ["token", "token=", 'token=\\"', "token: '"])
+def test_looking_for_secrets_takes_no_longer_than_parsing(part: str) -> None:
+    error = parse_arguments('{"a": "' + part * 1_000_000 + '" oops').error
+    assert error is not None
+    assert "<<HERE>>" in error

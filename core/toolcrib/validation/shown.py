@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
+
+from toolcrib.redaction import is_secret
 
 MAX_SHOWN_CHARS = 80
 _MAX_DEPTH = 3
 _MAX_NAMES = 40
 _MAX_ITEMS = 20
 _MAX_INTEGER_BITS = 1_000
-_SECRET = re.compile(
-    r"passw(or)?d|passphrase|secret|token(?!s)|api[_-]?key|private[_-]?key|credential|authorization",
-    re.IGNORECASE,
-)
-
-
-def is_secret(name: str) -> bool:
-    """Whether a property of this name is likely to hold a secret."""
-    return _SECRET.search(name) is not None
 
 
 def show(value: Any) -> str:

@@ -8,7 +8,8 @@ from typing import Any
 import jsonschema_rs
 from attrs import frozen
 
-from toolcrib.validation.shown import is_secret, show
+from toolcrib.redaction import is_secret
+from toolcrib.validation.shown import show
 
 
 @frozen
