@@ -63,7 +63,11 @@ def _input(calls: str) -> tuple[bytes, str]:
         return Path(calls).read_bytes(), calls
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        hint = "; CALLS is a file: pipe the calls themselves into '-'" if calls[:1] in "[{" else ""
+        hint = (
+            "; CALLS is a file: pipe the calls themselves into '-'"
+            if calls.startswith(("[", "{"))
+            else ""
+        )
         raise click.BadParameter(
             f"{calls!r} cannot be read: {reason}{hint}", param_hint="CALLS"
         ) from None
