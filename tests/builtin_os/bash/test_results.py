@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -241,3 +244,28 @@ async def test_limits_come_from_the_configuration(
         assert "7 unless given, at most 9" in bash.description
         done = await crib.call("Bash", command="echo x", timeout=10)
     assert done.result.note is not None and "9" in done.result.note
+
+
+SESSION = """
+import asyncio, json, sys, toolcrib
+
+async def main():
+    calls = [
+        {"name": "Bash", "arguments": {"command": "echo \\xe9"}},
+        {"name": "Grep", "arguments": {"pattern": "\\xe9", "output_mode": "content"}},
+    ]
+    async with toolcrib.open_session(sys.argv[1], mode="yolo", autoload=False) as session:
+        done = {each.name: each.result.output async for each in session.execute(calls)}
+    print(json.dumps(done))
+
+asyncio.run(main())
+"""
+
+
+def test_programs_get_their_arguments_in_any_locale(workspace: Path, tmp_path: Path) -> None:
+    """Python 3.14 and older encode them as the locale says, when nobody asks for UTF-8."""
+    (workspace / "a.txt").write_text("é\n", encoding="utf-8")
+    plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "HOME": str(tmp_path)}
+    command = [sys.executable, "-c", SESSION, str(workspace)]
+    ran = subprocess.run(command, env={**os.environ, **plain}, capture_output=True, check=True)
+    assert json.loads(ran.stdout) == {"Bash": "é\n", "Grep": "a.txt:1:é"}

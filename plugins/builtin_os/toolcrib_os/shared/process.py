@@ -14,6 +14,7 @@ from contextlib import suppress
 from attrs import define, field, frozen
 
 from toolcrib_os.shared.process_tree import MARKER, ProcessTree
+from toolcrib_os.shared.text import as_arguments
 
 DRAIN_SECONDS = 0.25
 """How long output is waited for that children of an ended process may still write."""
@@ -160,7 +161,7 @@ def start(
     reading, writing = os.pipe()
     try:
         popen = subprocess.Popen(
-            argv,
+            as_arguments(argv),
             cwd=cwd,
             env={**environment, MARKER: token},
             stdin=subprocess.DEVNULL,

@@ -1,4 +1,4 @@
-"""The one definition of a line, and the three styles in which files end their lines.
+"""The one definition of a line, the styles in which files end their lines, text as bytes.
 
 A line ends at a line feed and nowhere else: form feeds, U+2028 and lone carriage returns are
 characters like any other. The last line may lack its line feed; an empty text has no lines.
@@ -7,6 +7,7 @@ characters like any other. The last line may lack its line feed; an empty text h
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Literal
 
 EolStyle = Literal["lf", "crlf", "mixed"]
@@ -51,3 +52,8 @@ def displayed_line(line: str, style: EolStyle) -> str:
 def without_surrogates(text: str) -> str:
     """The text with each lone surrogate, which no encoding can hold, replaced by U+FFFD."""
     return _SURROGATE.sub("\ufffd", text)
+
+
+def as_arguments(texts: Iterable[str]) -> list[bytes]:
+    """Arguments for a program: UTF-8 in every locale, other bytes of file names as they were."""
+    return [text.encode("utf-8", "surrogateescape") for text in texts]

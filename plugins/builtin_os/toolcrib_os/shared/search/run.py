@@ -13,6 +13,8 @@ from contextlib import suppress
 
 from attrs import define, field, frozen
 
+from toolcrib_os.shared.text import as_arguments
+
 _READ_BYTES = 1 << 20
 _MAX_STDERR_BYTES = 1 << 16
 _F_SETPIPE_SZ = 1031
@@ -75,7 +77,7 @@ class _Search:
             if self._killed:
                 return Ending(-signal.SIGKILL, "")
             process = self._process = subprocess.Popen(
-                self.argv,
+                as_arguments(self.argv),
                 cwd=self.cwd,
                 env=dict(self.environment),
                 stdin=subprocess.DEVNULL,
