@@ -9,6 +9,7 @@ import secrets
 import shutil
 import time
 from collections import deque
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -44,16 +45,29 @@ def exceeds_budget(text: str) -> bool:
 
 @define
 class OutputFile:
-    """An open file of saved output; see `toolcrib.contract.output.SpillFile`."""
+    """An open file of saved output; see `toolcrib.contract.output.SpillFile`.
+
+    It is removed when the disk refuses a part of it: nobody is told where the rest lies.
+    """
 
     path: str
     _stream: TextIO = field(repr=False)
 
     def write(self, text: str) -> None:
-        self._stream.write(text)
+        with self._removed_on_failure():
+            self._stream.write(text)
 
     def close(self) -> None:
-        self._stream.close()
+        with self._removed_on_failure():
+            self._stream.close()
+
+    @contextlib.contextmanager
+    def _removed_on_failure(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError:
+            Path(self.path).unlink(missing_ok=True)
+            raise
 
 
 @define

@@ -210,11 +210,13 @@ class TestFiles:
 
     @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no disk that is full")
     @pytest.mark.parametrize("buffer", [1, 1 << 20])
-    def test_a_full_disk_is_told_and_no_path_claimed(self, buffer: int) -> None:
+    def test_a_full_disk_is_told_and_nothing_left_on_it(self, tmp_path: Path, buffer: int) -> None:
         """It shows while writing, or with a large buffer not before the file is closed."""
+        part = tmp_path / "part.txt"
 
         def open_file() -> OutputFile:
-            return OutputFile("/dev/full", open("/dev/full", "w", buffering=buffer))
+            part.write_text("what fitted")
+            return OutputFile(str(part), open("/dev/full", "w", buffering=buffer))
 
         sink = toolcrib.OutputSink(open_file)
         for _ in range(3):
@@ -223,6 +225,7 @@ class TestFiles:
         assert result.spilled is not None
         assert (result.spilled.path, result.spilled.retained_chars) == (None, 0)
         assert result.spilled.problem and result.spilled.total_chars == 60_000
+        assert not part.exists()
 
 
 class TestQuota:
