@@ -207,9 +207,9 @@ class Activation:
         on: Conditions,
     ) -> Refusal | None:
         name = contribution.name
-        blocked = on.blocked & {record.name, record.distribution}
-        if blocked:
-            return _blocked(min(blocked), on)
+        blocked = record.blocked_in(on.blocked)
+        if blocked is not None:
+            return _blocked(blocked, on)
         if contribution.overrides != name:
             owner = owners.get(name)
             if owner is not None:

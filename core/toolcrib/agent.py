@@ -197,13 +197,15 @@ class Agent:
 
     def _silenced(self) -> frozenset[str]:
         """The plugins whose hooks do not count here: blocked, or part of a feature that is off."""
-        off = {
+        off = frozenset(
             plugin
             for feature in self.session.crib.features()
             for plugin in feature.plugins
             if not self.features[feature.name].enabled
-        }
-        return self.session.blocked_plugins | off
+        )
+        names = self.session.blocked_plugins
+        records = self.session.crib.plugins.records.values()
+        return off | {r.name for r in records if r.blocked_in(names) is not None}
 
     def _conditions(self) -> Conditions:
         if self._on is None:

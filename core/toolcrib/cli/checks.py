@@ -19,6 +19,7 @@ from toolcrib.errors import ConfigError, Notice
 from toolcrib.features import feature_notices, feature_variable, resolve_features
 from toolcrib.paths import Workspace
 from toolcrib.permissions.lint import lint_rules
+from toolcrib.plugins.records import normalised
 from toolcrib.policy import MCP_PREFIX, find_inactive_tool_patterns, suggest
 from toolcrib.profiles import DEFAULT, Profile, resolve_profile
 from toolcrib.session import Crib
@@ -206,7 +207,7 @@ class _Check:
         for layer in self._settings.layers:
             blocked = layer.data.get("plugins", {}).get("blocked", ())
             for index, name in enumerate(_names(blocked)):
-                if name not in known:
+                if not known & {name, normalised(name)}:
                     text = f"no plugin or distribution {name!r} is installed{_hint(name, known)}"
                     yield layer.notice(("plugins", "blocked", index), text)
 

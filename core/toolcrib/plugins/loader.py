@@ -16,17 +16,20 @@ from toolcrib.contract.contribution import ToolContribution
 from toolcrib.contract.hooks import CONTRACT_VERSION, PROJECT_NAME, PolicyName
 from toolcrib.plugins.records import (
     IN_PROCESS,
+    OWN_DISTRIBUTION,
     PluginFailure,
     PluginRecord,
     PluginSource,
     Stage,
+    normalised,
 )
 from toolcrib.policy import suggest
 
 VERSION_ATTRIBUTE = "TOOLCRIB_CONTRACT"
+MAX_PROBLEM_CHARS = 1_000
+"""Characters of what an exception says."""
 MAX_REPORTS = 20
 """Faults of one kind that are remembered of one plugin."""
-_IMPL_ATTRIBUTE = f"{PROJECT_NAME}_impl"
 
 
 class PluginHost:
@@ -100,7 +103,9 @@ class PluginHost:
                 answer = implementation()
                 items = answer if isinstance(answer, list | tuple) else [answer]
                 answers += [(record.name, item) for item in items if item is not None]
-            except (Exception, SystemExit) as error:
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:
                 self.report(record.name, "contribute", f"{hook} failed: {describe(error)}")
         return answers
 
@@ -132,15 +137,20 @@ class PluginHost:
             )
             return
         self.records[source.name] = record
-        for name in (source.name, source.distribution):
-            if name in self.blocked:
-                record.status, record.blocked_by = "blocked", name
-                return
+        record.blocked_by = record.blocked_in(self.blocked)
+        if record.blocked_by is not None:
+            record.status = "blocked"
+            return
+        if source.problem is not None:
+            self._fail(record, "import", source.problem)
+            return
         started = time.perf_counter()
         try:
             with contextlib.redirect_stdout(sys.stderr):
                 record.plugin = _resolve(source.value)
-        except (Exception, SystemExit) as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # extension modules panic with others than Exception
             self._fail(record, "import", describe(error))
             return
         finally:
@@ -148,18 +158,30 @@ class PluginHost:
         self._adopt(record)
 
     def _adopt(self, record: PluginRecord) -> None:
+        with contextlib.redirect_stdout(sys.stderr):
+            try:
+                self._take_in(record)
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:
+                if self.manager.has_plugin(record.name):
+                    self.manager.unregister(name=record.name)
+                self._fail(record, "register", describe(error))
+
+    def _take_in(self, record: PluginRecord) -> None:
         plugin = record.plugin
         version = getattr(plugin, VERSION_ATTRIBUTE, CONTRACT_VERSION)
         if version != CONTRACT_VERSION:
+            newer = isinstance(version, int) and version > CONTRACT_VERSION
             self._fail(
                 record,
                 "version",
                 f"it is written for contract version {version!r}, this is {CONTRACT_VERSION}: "
-                f"update {'toolcrib' if version > CONTRACT_VERSION else 'the plugin'}",
+                f"update {'toolcrib' if newer else 'the plugin'}",
             )
             return
-        marked = _marked_names(plugin)
         known = _spec_names()
+        marked = self._marked_names(plugin, known)
         for name in sorted(marked - known):
             hint = suggest(name, known)
             near = (
@@ -167,18 +189,21 @@ class PluginHost:
             )
             self._fail(record, "unknown-hook", f"there is no hook {name!r}{near}")
             return
-        try:
-            self.manager.register(plugin, record.name)
-        except (Exception, SystemExit) as error:
-            if self.manager.has_plugin(record.name):
-                self.manager.unregister(name=record.name)
-            self._fail(record, "register", describe(error))
-            return
+        self.manager.register(plugin, record.name)
         record.hooks = tuple(sorted(marked))
         if "check_permission" in marked:
             self._check_place(record)
         if "contribute_tool" in marked:
             self._collect_tools(record)
+
+    def _marked_names(self, plugin: object, known: set[str]) -> set[str]:
+        """The hooks that a plugin implements or means to implement."""
+        names = set()
+        for name in dir(plugin):
+            options = self.manager.parse_hookimpl_opts(plugin, name)
+            if options is not None and not (options["optionalhook"] and name not in known):
+                names.add(name)
+        return names
 
     def _check_place(self, record: PluginRecord) -> None:
         """Tell of a place among the permission policies that there is not."""
@@ -198,7 +223,9 @@ class PluginHost:
             for item in items:
                 if not isinstance(item, ToolContribution):
                     raise TypeError(f"contribute_tool returned {item!r}, not a ToolContribution")
-        except (Exception, SystemExit) as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
             self.report(record.name, "contribute", describe(error))
             return
         record.contributions = tuple(items)
@@ -214,19 +241,11 @@ class PluginHost:
 
 
 def _resolve(value: str) -> Any:
-    module, _, attribute = value.partition(":")
+    module, _, attribute = value.partition("[")[0].partition(":")
     target: Any = importlib.import_module(module.strip())
     for name in filter(None, attribute.strip().split(".")):
         target = getattr(target, name)
     return target
-
-
-def _marked_names(plugin: object) -> set[str]:
-    names = set()
-    for name in dir(plugin):
-        if not name.startswith("__") and hasattr(getattr(plugin, name, None), _IMPL_ATTRIBUTE):
-            names.add(name)
-    return names
 
 
 def _spec_names() -> set[str]:
@@ -238,15 +257,20 @@ def describe(error: BaseException) -> str:
     try:
         if isinstance(error, SystemExit):
             return f"it called sys.exit({error.code!r})"
-        text = str(error).strip().splitlines()
+        lines = [line.strip() for line in str(error).splitlines()]
     except Exception:  # there are exceptions that cannot be shown
-        text = []
-    return f"{type(error).__name__}: {text[0]}" if text else type(error).__name__
+        lines = []
+    text = "; ".join(filter(None, lines))
+    if len(text) > MAX_PROBLEM_CHARS:
+        text = f"{text[:MAX_PROBLEM_CHARS]}..."
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
 def wanted_sources(environ: Mapping[str, str], sources: list[PluginSource]) -> list[PluginSource]:
     """With TOOLCRIB_DISABLE_PLUGIN_AUTOLOAD set, only our own and those TOOLCRIB_PLUGINS names."""
     if environ.get("TOOLCRIB_DISABLE_PLUGIN_AUTOLOAD", "") in ("", "0"):
         return sources
-    named = {name.strip() for name in environ.get("TOOLCRIB_PLUGINS", "").split(",")}
-    return [s for s in sources if s.distribution == "toolcrib" or named & {s.name, s.distribution}]
+    given = {name.strip() for name in environ.get("TOOLCRIB_PLUGINS", "").split(",")}
+    named = given | {normalised(name) for name in given}
+    own = OWN_DISTRIBUTION
+    return [s for s in sources if s.distribution == own or named & {s.name, s.distribution}]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from typing import Any, Literal
 
 from attrs import define, field, frozen
@@ -12,6 +14,11 @@ Stage = Literal["import", "version", "register", "unknown-hook", "duplicate", "c
 Status = Literal["loaded", "failed", "blocked"]
 
 
+def normalised(name: str) -> str:
+    """A distribution's name as the packaging specifications compare it (PEP 503)."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
 @frozen
 class PluginSource:
     """An entry point: the plugin's name, the place of its module, and who ships it."""
@@ -20,6 +27,8 @@ class PluginSource:
     value: str
     distribution: str
     version: str
+    problem: str | None = None
+    """Why it cannot even be tried."""
 
 
 @frozen
@@ -45,6 +54,12 @@ class PluginRecord:
     contributions: tuple[ToolContribution, ...] = ()
     load_ms: float = 0.0
     blocked_by: str | None = None
+
+    def blocked_in(self, names: Iterable[str]) -> str | None:
+        """The one of the names that blocks it: its own, or its distribution in any spelling."""
+        return next(
+            (n for n in sorted(names) if n == self.name or normalised(n) == self.distribution), None
+        )
 
     @property
     def builtin(self) -> bool:
