@@ -55,6 +55,7 @@ class Agent:
         self.registry = ToolRegistry()
         self.hooks = HookTable(session.crib.plugins, without=self._silenced)
         self.features: dict[str, FeatureState] = {}
+        self.timeouts: Mapping[str, float] = {}
         self.observed = False
         self._activation = Activation(
             session.crib.plugins, self.scope, self.registry, self._conditions
@@ -76,6 +77,7 @@ class Agent:
         )
         self._on = None
         self._refusals.clear()
+        self.timeouts = session.settings.tools.timeouts
         self.hooks.clear()
         self.note_observers()
         added, removed = self._activation.evaluate(renew=renew)
@@ -143,10 +145,6 @@ class Agent:
     @cached_property
     def outputs(self) -> OutputStore:
         return self.session.outputs
-
-    @property
-    def timeouts(self) -> Mapping[str, float]:
-        return self.session.settings.tools.timeouts
 
     @property
     def generation(self) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self, get_args
 from toolcrib.agent import Agent, ToolInfo
 from toolcrib.config.folders import state_folder
 from toolcrib.config.load import load_settings
-from toolcrib.config.permission import Mode, PermissionRule
+from toolcrib.config.permission import Mode
 from toolcrib.config.sections import build_section
 from toolcrib.config.settings import Settings
 from toolcrib.decisions import Decision
@@ -101,7 +101,9 @@ class Crib:
 class Session:
     """A workspace with everything that its calls need; make one with `open_session`.
 
-    `mode` is the permission mode. Closing the session stops what it started.
+    `mode` is the permission mode: the one it was opened with, else the profile's or the configured
+    one. `permission_rules` are those in force: the configuration's, then the profile's. Closing the
+    session stops what it started.
     """
 
     def __init__(
@@ -135,6 +137,7 @@ class Session:
         offer_services(crib.plugins, self.scope)
         chosen = self._resolved_profile(profile or settings.default_profile, settings)
         self.main = Agent(self, "main", chosen)
+        self._take_profile(chosen)
         offer_services(crib.plugins, self.main.scope)
         self.main.refresh("start")
         self._ignore_plugins = crib.plugins.on_change(self._plugins_changed)
@@ -184,7 +187,7 @@ class Session:
 
     def use_profile(self, name: str) -> None:
         """Give the main agent another profile; raises ConfigError when there is none."""
-        self.main.profile = self._resolved_profile(name, self.settings)
+        self._take_profile(self._resolved_profile(name, self.settings))
         self.main.refresh("profile")
 
     def reload(self) -> None:
@@ -205,16 +208,18 @@ class Session:
             raise
 
     def _apply(self, settings: Settings, profile: Profile) -> None:
-        self.settings, self.main.profile = settings, profile
+        self.settings = settings
+        self._take_profile(profile)
         self.blocked_plugins = frozenset(settings.plugins.blocked)
         self.scope.add_value(Settings, settings)
         self.main.refresh("configuration", renew=True)
 
-    @property
-    def mode(self) -> Mode:
-        """The permission mode: the one the session was opened with, the profile's, the file's."""
-        configured = self.settings.permission.default_mode
-        return self._chosen_mode or self.main.profile.mode or configured
+    def _take_profile(self, profile: Profile) -> None:
+        """Work out once what every call asks for: the mode, and the rules in force."""
+        self.main.profile = profile
+        permission = self.settings.permission
+        self.mode: Mode = self._chosen_mode or profile.mode or permission.default_mode
+        self.permission_rules = permission.rules + profile.rules
 
     def _resolved_profile(self, name: str, settings: Settings) -> Profile:
         return resolve_profile(name, {**self.crib.profiles(), **settings.profiles})
@@ -234,11 +239,6 @@ class Session:
         self._listeners.append(listener)
         self.main.note_observers()
         return unsubscribe
-
-    @property
-    def permission_rules(self) -> tuple[PermissionRule, ...]:
-        """The rules in force: those of the configuration, then those of the profile."""
-        return self.settings.permission.rules + self.main.profile.rules
 
     def permission_checks(self, tool: str) -> tuple[Implementation, ...]:
         """The plugins' `check_permission` for calls of one tool, first to last."""
