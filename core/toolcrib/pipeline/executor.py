@@ -65,13 +65,14 @@ class Executor:
                 if batch.open == 0:
                     return
                 await batch.news()
-        except asyncio.CancelledError:
+        except (asyncio.CancelledError, KeyboardInterrupt):
             batch.cancel(by_user=False)
             raise
         finally:
             try:
-                batch.abandon_unprepared()
-                await batch.settle()
+                if batch.open:
+                    batch.abandon_unprepared()
+                    await batch.settle()
             finally:
                 self._batches.remove(batch)
 
@@ -219,7 +220,8 @@ class _Batch:
         _inside.set(self._mark)
         try:
             if flight.outcome is None:
-                self._set_limit(flight)
+                if self._host.timeouts:
+                    self._set_limit(flight)
                 await run_body(flight, self._host)
         finally:
             self._body_ended(flight)
@@ -248,7 +250,7 @@ class _Batch:
         self._places.leave()
 
     def _set_limit(self, flight: Flight) -> None:
-        limit_s = self._host.timeouts.get(flight.call.name) if self._host.timeouts else None
+        limit_s = self._host.timeouts.get(flight.call.name)
         if limit_s is not None:
             flight.limit = self._loop.call_later(limit_s, self._time_out, flight)
 

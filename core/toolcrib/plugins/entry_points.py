@@ -10,7 +10,7 @@ import importlib_metadata
 from importlib_metadata import Distribution
 
 from toolcrib.plugins.loader import describe
-from toolcrib.plugins.records import OWN_DISTRIBUTION, PluginSource, normalised
+from toolcrib.plugins.records import OWN_DISTRIBUTION, PluginSource
 
 GROUP = "toolcrib"
 _VERSION = re.compile(r"^Version:[ \t]*(\S+)", re.MULTILINE)
@@ -38,7 +38,7 @@ def _distributions() -> Iterator[tuple[str, Distribution]]:
     for dist in cast(Iterable[Distribution], importlib_metadata.distributions()):
         try:
             # From the folder's name: to read the metadata of all would take ten times as long.
-            name = normalised(dist._normalized_name)
+            name = dist._normalized_name.replace("_", "-")
         except Exception:  # noqa: S112 (nameless leftovers, of whatever shape)
             continue
         copies.setdefault(name, []).append(dist)
