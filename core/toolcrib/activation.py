@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
@@ -15,6 +16,7 @@ from toolcrib.contract.contribution import ActivationContext, Source, ToolContri
 from toolcrib.decisions import Decision, Filter
 from toolcrib.errors import ConfigError
 from toolcrib.features import FeatureState
+from toolcrib.plugins.hook_calls import discard
 from toolcrib.plugins.loader import PluginHost, describe
 from toolcrib.plugins.records import PluginRecord
 from toolcrib.policy import ToolPolicy, disallows_tool, lists_tool, suggest
@@ -173,8 +175,11 @@ class Activation:
             if id(active.contribution) not in wanted:
                 active.remove()
                 del self._active[name]
+        known = set(self._broken)
         for record, contribution in passing:
             self._decide(record, contribution, self._activate(record, contribution))
+        if any(c.overrides and id(c) in self._broken.keys() - known for _, c in passing):
+            self.evaluate()  # now that it proved broken, what it would replace stays
         after = set(self._active)
         return tuple(sorted(after - before)), tuple(sorted(before - after))
 
@@ -252,7 +257,12 @@ class Activation:
             return None
         try:
             passes = contribution.when(on.context)
-        except (Exception, SystemExit) as error:
+            if inspect.isawaitable(passes):  # it would count as true
+                discard(passes)
+                raise TypeError("it must not be a coroutine function")
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
             problem = f"its when() failed: {describe(error)}"
             self._plugins.report(record.name, "hook", f"{contribution.name}: {problem}")
             return Refusal("when", problem, f"fix or update the plugin {record.name!r}")
@@ -266,7 +276,7 @@ class Activation:
     ) -> list[tuple[PluginRecord, ToolContribution]]:
         winners: dict[str, tuple[PluginRecord, ToolContribution]] = {}
         for record, contribution in passing:
-            if contribution.overrides:
+            if contribution.overrides and id(contribution) not in self._broken:
                 winners.setdefault(contribution.overrides, (record, contribution))
         left = []
         for record, contribution in passing:
@@ -293,7 +303,9 @@ class Activation:
                 tool = self._make(contribution)
             except ConfigError:
                 raise  # the user's to mend, and too important to lose a tool over in silence
-            except (Exception, SystemExit) as error:
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:  # extension modules panic with others than Exception
                 problem = describe(error)
         if problem is not None:
             self._broken[id(contribution)] = (contribution, problem)

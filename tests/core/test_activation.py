@@ -299,6 +299,22 @@ class TestNames:
         crib.session.use_runtime(place("y", "fs", "process"))
         assert (await crib.call("Echo")).result.output == "quiet"
 
+    @pytest.mark.parametrize("overrider_first", [False, True])
+    @pytest.mark.parametrize("name", ["Echo", "Better"])
+    async def test_a_broken_override_replaces_nothing(
+        self, open_crib: Open, overrider_first: bool, name: str
+    ) -> None:
+        plugins = [
+            offering(contribution("Echo", echo("quiet")), name="one"),
+            offering(contribution(name, "no_such_module:Tool", overrides="Echo"), name="two"),
+        ]
+        crib = open_crib(*(reversed(plugins) if overrider_first else plugins))
+        assert (await crib.call("Echo")).result.output == "quiet"
+        (broken,) = [d for d in crib.session.decisions() if d.plugin == "two"]
+        assert (broken.active, broken.filter) == (False, "factory")
+        crib.session.disable_tools("Read")
+        assert (await crib.call("Echo")).result.output == "quiet"
+
     async def test_of_two_overrides_the_first_replaces(self, open_crib: Open) -> None:
         crib = open_crib(
             offering(contribution("Echo", echo("quiet")), name="one"),
@@ -332,6 +348,11 @@ class Sized:
 
 def fail(*_: object) -> Any:
     raise RuntimeError("no idea")
+
+
+async def slowly(context: object) -> bool:
+    """No predicate: what it gives is always true."""
+    return False
 
 
 def leave(*_: object) -> Any:
@@ -378,7 +399,7 @@ class TestBroken:
         offer = toolcrib.ToolContribution(name="Probe", factory=factory)
         await self._only_probe_is_inactive(open_crib(offering(offer, contribution("Fine"))), told)
 
-    @pytest.mark.parametrize("when", [fail, leave, 5])
+    @pytest.mark.parametrize("when", [fail, leave, 5, slowly])
     async def test_a_when(self, open_crib: Open, when: Any) -> None:
         crib = open_crib(offering(contribution("Probe", when=when), contribution("Fine")))
         await self._only_probe_is_inactive(crib, "", "when")
