@@ -14,7 +14,7 @@ from toolcrib.contract.call import Outcome
 from toolcrib.contract.context import ToolContext, Update
 from toolcrib.contract.events import ToolProgress, ToolResultReady
 from toolcrib.contract.output import MAX_CHARS
-from toolcrib.contract.result import MediaPart, TextPart, ToolResult
+from toolcrib.contract.result import MediaPart, SpilledOutput, TextPart, ToolResult
 from toolcrib.pipeline import texts
 from toolcrib.pipeline.flight import Flight, Steps
 from toolcrib.pipeline.host import Host
@@ -141,7 +141,12 @@ def _announce_result(flight: Flight, host: Host, result: ToolResult) -> None:
 def checked(result: Any, name: str) -> ToolResult:
     """The result, or an error that names the tool when it is none."""
     if isinstance(result, ToolResult):
-        output = result.output
+        output, spilled = result.output, result.spilled
+        if spilled is not None and not isinstance(spilled, SpilledOutput):
+            return ToolResult.error(
+                f"{name} gave spilled output of type {type(spilled).__name__}; a SpilledOutput is "
+                "needed."
+            )
         if isinstance(output, str):
             return result
         if isinstance(output, list | tuple) and all(

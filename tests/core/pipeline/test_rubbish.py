@@ -128,6 +128,29 @@ async def test_a_result_with_rubbish_in_it(bench: Any, run: Any, output: Any) ->
     assert "Bad" in done["1"].result.output
 
 
+@pytest.mark.parametrize("spilled", ["text", 5, {"path": "x"}, toolcrib.ToolResult], ids=repr)
+async def test_a_result_with_rubbish_for_spilled_output(bench: Any, run: Any, spilled: Any) -> None:
+    async def body(context: ToolContext) -> Any:
+        return toolcrib.ToolResult("text", spilled=spilled)
+
+    bench.tool("Bad", body)
+    bench.tool("Good", fine)
+    done = await run(bench.open(), "Bad", "Good")
+    assert done["1"].result.is_error
+    assert "Bad" in done["1"].result.output
+    assert done["2"].result == OK
+
+
+async def test_an_interrupt_while_calls_are_prepared_ends_the_batch(bench: Any, run: Any) -> None:
+    """Python raises it wherever the main thread is, also in the middle of a plugin."""
+    bench.tool("Good", fine)
+    bench.resolves("Bad", lambda args: fail(KeyboardInterrupt()))
+    session = bench.open()
+    with pytest.raises(KeyboardInterrupt):
+        await run(session, "Good", "Bad", "Good")
+    await session.aclose()
+
+
 async def test_a_body_that_returns_a_coroutine_leaves_no_warning(bench: Any, run: Any) -> None:
     async def body(context: ToolContext) -> Any:
         return a_coroutine()
