@@ -42,6 +42,10 @@ def structurer(cls: type[T]) -> Callable[[Mapping[str, Any]], T]:
     def structure_arguments(data: Mapping[str, Any]) -> T:
         try:
             instance: T = hook(data, cls)
+        except UnicodeEncodeError as error:
+            half = error.object[error.start]
+            message = f"text holds {half!a}, half of a surrogate pair, which is no character"
+            raise InvalidArguments(message) from error
         except (ValueError, TypeError, ArithmeticError) as error:
             # The validators of attrs pass the attribute and its value after the message.
             message = error.args[0] if error.args else type(error).__name__

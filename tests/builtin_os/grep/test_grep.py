@@ -408,3 +408,19 @@ async def test_a_file_that_cannot_be_read_is_refused_in_words(
     done = await crib.call("Grep", {"pattern": "x", "path": path, "output_mode": mode})
     assert done.result.is_error
     assert text(done).startswith("cannot search ")
+
+
+async def test_half_a_surrogate_pair_matches_nothing(crib: ToolHarness, plant: Plant) -> None:
+    plant({"a.txt": "ab\n"})
+    assert await content(crib, "a\ud800") == []
+    for tool, more in (("Grep", {"glob": "\ud800*"}), ("Glob", {})):
+        done = await crib.call(tool, {"pattern": "\ud800", **more})
+        assert done.result.is_error and "surrogate" in text(done)
+
+
+async def test_a_pattern_that_no_program_can_be_given_is_refused_in_words(
+    crib: ToolHarness, plant: Plant
+) -> None:
+    plant({"a.txt": "ab\n"})
+    done = await crib.call("Grep", {"pattern": "x" * 200_000})
+    assert done.result.is_error and "longer than" in text(done)

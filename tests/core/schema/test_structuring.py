@@ -121,3 +121,15 @@ def test_a_function_per_class_makes_fresh_instances() -> None:
     first, second = make({"path": "a"}), make({"path": "a"})
     assert first == second
     assert first.items is not second.items
+
+
+def test_half_a_surrogate_pair_is_named() -> None:
+    """Where alternatives are tried, their schemas refuse it."""
+
+    @attrs.frozen
+    class Either:
+        glob: str | list[str]
+
+    for value in ("a\ud800", ["b\udfff"]):
+        with pytest.raises(InvalidArguments, match="surrogate"):
+            structure(Either, {"glob": value})

@@ -26,6 +26,7 @@ from toolcrib_os.shared.search.root import RootError, SearchRoot, Shield, looks_
 from toolcrib_os.shared.search.rules import search_matcher
 from toolcrib_os.shared.search.settings import SearchSettings
 from toolcrib_os.shared.search.texts import warning_lines
+from toolcrib_os.shared.text import without_surrogates
 
 _MODES: dict[str, Mode] = {
     "files_with_matches": "files",
@@ -125,7 +126,7 @@ def _request(
         only=only,
         leave_out=leave_out,
         types=types,
-        pattern=args.pattern.encode("utf-8", "replace").decode("utf-8"),
+        pattern=without_surrogates(args.pattern),
         ignore_case=args.ignore_case,
         fixed_strings=args.fixed_strings,
         word=args.word,

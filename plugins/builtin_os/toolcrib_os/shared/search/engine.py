@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import tempfile
@@ -72,7 +73,10 @@ class SearchEngine:
             if _BUSY in ending.stderr and not fed and self._ripgrep() is not None:
                 ending = await run("--threads=1")
         except OSError as error:
-            return SearchEnd(failure=f"the search could not be started: {error}")
+            reason = error.strerror or str(error)
+            if error.errno == errno.E2BIG:
+                reason = "the pattern or the globs are longer than the system passes to a program"
+            return SearchEnd(failure=f"the search could not be started: {reason}")
         return _interpret(ending, found=bool(fed))
 
     def _ripgrep(self) -> str | None:

@@ -59,8 +59,16 @@ def compile_glob(pattern: str) -> PathGlob:
     """Compile a pattern such as `*.py`, `src/**/test_*.ts`, `/README.md` or `[!a]{1..3}.{c,h}`.
 
     Raises:
-        GlobError: the pattern is too long, leads upwards or stands for too many alternatives.
+        GlobError: the pattern is too long, leads upwards, stands for too many alternatives, or
+            holds what no name can hold.
     """
+    try:
+        pattern.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError as error:
+        raise GlobError(
+            f"the pattern holds {pattern[error.start]!a}, half of a surrogate pair, which no name "
+            "can hold"
+        ) from None
     if len(pattern) > MAX_CHARS:
         raise GlobError(f"the pattern has {len(pattern)} characters, more than {MAX_CHARS}")
     if pattern.count("{") > MAX_BRACES:
