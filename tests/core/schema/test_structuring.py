@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 import attrs
 import pytest
-from annotated_types import Ge
+from annotated_types import Ge, MinLen
 from typing_extensions import Doc
 
 from toolcrib.schema import Alias, InvalidArguments, Nullable, structure, structurer
@@ -128,7 +128,7 @@ def test_half_a_surrogate_pair_is_named() -> None:
 
     @attrs.frozen
     class Either:
-        glob: str | list[str]
+        glob: Annotated[str, MinLen(1)] | list[Annotated[str, MinLen(1)]]
 
     for value in ("a\ud800", ["b\udfff"]):
         with pytest.raises(InvalidArguments, match="surrogate"):
