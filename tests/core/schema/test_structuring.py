@@ -124,12 +124,11 @@ def test_a_function_per_class_makes_fresh_instances() -> None:
 
 
 def test_half_a_surrogate_pair_is_named() -> None:
-    """Where alternatives are tried, their schemas refuse it."""
+    """The schemas of alternatives refuse it before any of them is taken."""
 
     @attrs.frozen
     class Either:
-        glob: Annotated[str, MinLen(1)] | list[Annotated[str, MinLen(1)]]
+        glob: Annotated[str, MinLen(1)] | list[str]
 
-    for value in ("a\ud800", ["b\udfff"]):
-        with pytest.raises(InvalidArguments, match="surrogate"):
-            structure(Either, {"glob": value})
+    with pytest.raises(InvalidArguments, match="surrogate"):
+        structure(Either, {"glob": "a\ud800"})
