@@ -404,7 +404,13 @@ def open_session(
     if mode not in (None, *get_args(Mode)):
         raise ValueError(f"there is no mode {mode!r}: use one of {', '.join(get_args(Mode))}")
     environ = os.environ if environ is None else environ
-    root = Path(workspace).absolute()
+    try:
+        root = Path(workspace).absolute()
+    except FileNotFoundError:
+        raise NotADirectoryError(
+            f"the workspace {os.fspath(workspace)!r} is relative to the current folder, which "
+            "does not exist any more"
+        ) from None
     if not root.is_dir():
         raise NotADirectoryError(f"the workspace {str(root)!r} is not a folder")
     settings = load_settings(workspace=root, environ=environ, overrides=overrides)

@@ -65,6 +65,15 @@ class TestOpening:
         monkeypatch.chdir("/")
         assert session.workspace.root == str(workspace)
 
+    def test_a_relative_workspace_needs_a_current_folder(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        (tmp_path / "gone").mkdir()
+        monkeypatch.chdir(tmp_path / "gone")
+        (tmp_path / "gone").rmdir()
+        with pytest.raises(NotADirectoryError, match="does not exist"):
+            toolcrib.open_session(".", autoload=False)
+
     def test_a_mode_that_there_is_not_is_refused(self, workspace: Path) -> None:
         with pytest.raises(ValueError, match="'yelo'"):
             toolcrib.open_session(workspace, mode="yelo", autoload=False)  # type: ignore[arg-type]

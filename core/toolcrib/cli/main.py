@@ -113,6 +113,9 @@ def _run() -> int:
         if error.filename:
             tell(f"{error.filename}: {error.strerror}")
             return UNUSABLE
+        if isinstance(error, FileNotFoundError):  # nothing else is missing without a name
+            tell("the current folder does not exist any more: change to one that does")
+            return UNUSABLE
         _drop_output()
         tell(f"the results cannot be written: {error.strerror or error}")
         return UNWRITABLE

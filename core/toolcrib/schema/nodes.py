@@ -57,12 +57,14 @@ def _close_below(keyword: str, value: Any) -> Any:
 
 
 def iter_nodes(schema: Any) -> Iterator[Mapping[str, Any]]:
-    """Yield every object in a schema that is a schema itself, the outermost first."""
+    """Yield every object in a schema that is a schema itself, once each, the outermost first."""
     pending = [schema]
+    seen: set[int] = set()  # made in Python, a schema can hold itself
     while pending:
         node = pending.pop()
-        if not isinstance(node, Mapping):
+        if not isinstance(node, Mapping) or id(node) in seen:
             continue
+        seen.add(id(node))
         yield node
         for keyword, value in node.items():
             if isinstance(value, list) and keyword in _SCHEMA_LIST_KEYWORDS:

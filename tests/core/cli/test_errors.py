@@ -103,3 +103,10 @@ def test_python_m_toolcrib_is_the_same_command(cli: Cli) -> None:
     module = evolve(cli, program=sys.executable)
     assert module("-m", "toolcrib", "tools").out == cli("tools").out
     assert module("-m", "toolcrib", "frob").err == cli("frob").err
+
+
+@pytest.mark.parametrize("command", ["tools", "config check", "call Read '{}'"])
+def test_a_current_folder_that_is_gone_is_named(cli: Cli, command: str) -> None:
+    ran = cli.shell(f"mkdir gone && cd gone && rmdir ../gone && toolcrib {command}")
+    assert (ran.status, ran.out) == (2, "")
+    assert "current folder" in ran.err

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 from jsonschema import Draft7Validator  # type: ignore[import-untyped]
 
@@ -70,5 +70,9 @@ SCHEMAS: st.SearchStrategy[Any] = st.recursive(
 def test_verdicts_agree_and_each_refusal_has_words(schema: Any, instance: Any) -> None:
     Draft7Validator.check_schema(schema)
     error = ArgumentValidator(schema).check(instance)
-    assert (error is None) == Draft7Validator(schema).is_valid(instance)
+    try:
+        expected = Draft7Validator(schema).is_valid(instance)
+    except TypeError:  # it trips over additionalItems beside boolean items
+        reject()
+    assert (error is None) == expected
     assert error is None or error

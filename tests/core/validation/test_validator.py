@@ -130,3 +130,10 @@ def test_formats_are_checked(format_: str, good: str, bad: str) -> None:
 
 def test_a_pattern_that_explodes_is_stopped() -> None:
     assert validate_args({"pattern": "^(?=(a+)+$)(a|aa)+$"}, "a" * 5000 + "b")
+
+
+def test_a_schema_that_holds_itself_is_refused() -> None:
+    schema: dict[str, Any] = {"type": "object"}
+    schema["properties"] = {"child": schema}
+    problem = ArgumentValidator(schema).schema_error
+    assert problem and "schema" in problem
