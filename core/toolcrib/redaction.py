@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from typing import Any
 
+HIDDEN = "[hidden]"
 _SECRET = re.compile(
     r"passw(?:or)?d|passphrase|secret|token(?!s)|api[_-]?key|private[_-]?key|credential"
     r"|authorization",
@@ -24,3 +27,19 @@ def is_secret(name: str) -> bool:
 def secret_values(text: str) -> list[tuple[int, int]]:
     """Where text that is almost JSON holds values of such properties: begins and ends."""
     return [match.span(1) for match in _SECRET_VALUE.finditer(text)]
+
+
+def redacted(value: Any) -> Any:
+    """A copy of JSON-like data, or of the text of it, without the values of such properties."""
+    if isinstance(value, str):
+        for begin, end in reversed(secret_values(value)):
+            value = f"{value[:begin]}{HIDDEN}{value[end:]}"
+        return value
+    if isinstance(value, Mapping):
+        return {
+            name: HIDDEN if isinstance(name, str) and is_secret(name) else redacted(item)
+            for name, item in value.items()
+        }
+    if isinstance(value, list | tuple):
+        return [redacted(item) for item in value]
+    return value

@@ -15,7 +15,10 @@ from toolcrib.contract.result import ContentPart
 
 @frozen(kw_only=True)
 class ToolCallStarted:
-    """A call was adjudicated: it is about to run, or has been refused. Sent once for each call."""
+    """A call was adjudicated: it is about to run, or has been refused. Sent once for each call.
+
+    `arguments` lacks the values of properties that are named like secrets.
+    """
 
     type: ClassVar[str] = "tool.call.started"
     agent: str

@@ -24,6 +24,7 @@ from toolcrib.pipeline.preflight import preflight
 from toolcrib.pipeline.prepare import prepare
 from toolcrib.pipeline.run import duration_ms, finalize, queue_ms, run_body, shape
 from toolcrib.plugins.hook_calls import discard
+from toolcrib.redaction import redacted
 
 MAX_CONCURRENT = 16
 """Bodies of one agent that run at the same time."""
@@ -351,7 +352,7 @@ class _Batch:
                 turn_id=call.turn_id,
                 call_id=call.id,
                 name=call.name,
-                arguments=call.arguments or call.raw_arguments,
+                arguments=redacted(call.arguments or call.raw_arguments),
                 description=execution.description if execution else None,
                 display=execution.display if execution else None,
             )
