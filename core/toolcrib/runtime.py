@@ -4,12 +4,28 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Mapping
-from typing import Literal, Protocol, runtime_checkable
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 
 from attrs import field, frozen
 
+if TYPE_CHECKING:
+    from toolcrib.paths import Workspace
+
 Capability = Literal["fs", "process"]
+Status = Literal["connecting", "ready", "degraded", "disconnected", "draining", "disposed"]
+
+
+@frozen
+class Launch:
+    """What to start on this machine so that a program runs in a runtime.
+
+    `cwd` is a folder of this machine, `environment` replaces that of this process.
+    """
+
+    argv: tuple[str, ...]
+    cwd: str
+    environment: Mapping[str, str] = field(repr=False)
 
 
 @runtime_checkable
@@ -30,6 +46,23 @@ class Runtime(Protocol):
     def environment(self) -> Mapping[str, str]: ...
     @property
     def shell(self) -> str: ...
+    @property
+    def status(self) -> Status: ...
+
+    def launch(self, argv: Sequence[str], *, cwd: str, environment: Mapping[str, str]) -> Launch:
+        """How to start a program there, in a folder of the workspace.
+
+        Raises RuntimeUnavailable when no program can be started.
+        """
+        ...
+
+    def confine(self, workspace: Workspace) -> Workspace:
+        """The workspace as tools see it there: with what is hidden, and what is only read."""
+        ...
+
+    async def aclose(self) -> None:
+        """End whatever still runs there."""
+        ...
 
 
 @frozen(kw_only=True)
@@ -40,6 +73,7 @@ class LocalRuntime:
     generation: str = "local-1"
     capabilities: frozenset[str] = frozenset({"fs", "process"})
     environment: Mapping[str, str] = field(factory=lambda: os.environ, repr=False)
+    status: Status = "ready"
 
     @property
     def shell(self) -> str:
@@ -47,3 +81,12 @@ class LocalRuntime:
             if os.access(candidate, os.X_OK):
                 return candidate
         return shutil.which("bash") or "/bin/sh"
+
+    def launch(self, argv: Sequence[str], *, cwd: str, environment: Mapping[str, str]) -> Launch:
+        return Launch(tuple(argv), cwd, environment)
+
+    def confine(self, workspace: Workspace) -> Workspace:
+        return workspace
+
+    async def aclose(self) -> None:
+        """This machine goes on."""

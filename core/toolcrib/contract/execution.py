@@ -13,6 +13,7 @@ from toolcrib.contract.result import ToolResult
 
 if TYPE_CHECKING:  # thirteen attrs classes that a mere listing does not need
     from toolcrib.contract.display import Display
+    from toolcrib.shell.model import CommandAnalysis
 
 
 @frozen
@@ -23,7 +24,8 @@ class RunnableExecution:
     remembers, such as `Read(/ws/a.txt)`. `accesses` says what the body touches; None means
     everything, so the call runs alone. `display` and `description` are for people.
     `matches_rule` tells whether the argument part of a permission rule covers this call; without
-    it only rules that name the bare tool do. After a call with `stop_batch_after_this` the later
+    it only rules that name the bare tool do. `analysis` is what the shell command that the call
+    runs would do: with it, rules judge each of its commands and paths. After a call with `stop_batch_after_this` the later
     calls of the batch are skipped.
     """
 
@@ -34,6 +36,7 @@ class RunnableExecution:
     description: str | None = None
     stop_batch_after_this: bool = False
     matches_rule: Callable[[str], bool] | None = None
+    analysis: CommandAnalysis | None = None
 
 
 Execution = RunnableExecution | ToolResult
