@@ -25,8 +25,8 @@ class RunnableExecution:
     everything, so the call runs alone. `display` and `description` are for people.
     `matches_rule` tells whether the argument part of a permission rule covers this call; without
     it only rules that name the bare tool do. `analysis` is what the shell command that the call
-    runs would do: with it, rules judge each of its commands and paths. After a call with `stop_batch_after_this` the later
-    calls of the batch are skipped.
+    runs would do: with it, rules judge each of its commands and paths. After a call with
+    `stop_batch_after_this` the later calls of the batch are skipped.
     """
 
     execute: Callable[[ToolContext], Awaitable[ToolResult]]
