@@ -30,7 +30,10 @@ from toolcrib.services import Scope
 PERMISSION_PLUGIN = "permissions"
 
 if TYPE_CHECKING:
+    from toolcrib.approvals.store import SessionApprovals
     from toolcrib.contract.events import Event
+    from toolcrib.contract.interaction import InteractionHandler
+    from toolcrib.interactions import Interactions
     from toolcrib.pipeline.flight import Completion
     from toolcrib.pipeline.scheduler import Scheduler
     from toolcrib.truncation import OutputStore
@@ -117,6 +120,7 @@ class Session:
         environment: Mapping[str, str],
         runtime: Runtime | None = None,
         overrides: Mapping[str, Any] | None = None,
+        interact: InteractionHandler | None = None,
         owns_crib: bool = False,
     ) -> None:
         require_permissions(crib.plugins)
@@ -127,6 +131,7 @@ class Session:
         self.settings = settings
         self._chosen_mode = mode
         self._overrides = overrides
+        self._interact = interact
         self.environment = environment
         self.runtime: Runtime = runtime or LocalRuntime(environment=environment)
         self.disabled_tools: frozenset[str] = frozenset()
@@ -269,6 +274,21 @@ class Session:
         return Scheduler()
 
     @cached_property
+    def interactions(self) -> Interactions:
+        """The questions to whoever hosts the session."""
+        from toolcrib.interactions import Interactions
+
+        return Interactions(self._interact, timeout_s=self.settings.permission.approval_timeout_s)
+
+    @cached_property
+    def approvals(self) -> SessionApprovals:
+        """What was approved for the rest of the session."""
+        from toolcrib.approvals.store import SessionApprovals
+
+        file = state_folder(self.environment) / "approvals.db"
+        return SessionApprovals(file, self.id, self.workspace.root)
+
+    @cached_property
     def outputs(self) -> OutputStore:
         from toolcrib.truncation import OutputStore, remove_old_outputs
 
@@ -376,6 +396,7 @@ def open_session(
     runtime: Runtime | None = None,
     environ: Mapping[str, str] | None = None,
     overrides: Mapping[str, Any] | None = None,
+    interact: InteractionHandler | None = None,
     crib: Crib | None = None,
 ) -> Session:
     """Assemble a session for a workspace; `async with` closes it at the end of the block.
@@ -391,6 +412,8 @@ def open_session(
         runtime: where tools act; this machine by default.
         environ: the environment variables, instead of those of the process.
         overrides: configuration that wins over all files, in their shape.
+        interact: answers the questions of the session: approvals and others. Without it nobody can
+            be asked, so what needs an approval is denied.
         crib: the plugins of an earlier session, to load them only once; whoever made it closes
             it.
 
@@ -433,5 +456,6 @@ def open_session(
         environment=environ,
         runtime=runtime,
         overrides=overrides,
+        interact=interact,
         owns_crib=owns_crib,
     )

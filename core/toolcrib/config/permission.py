@@ -47,11 +47,18 @@ class PermissionSettings:
         default_mode: the mode of a session that is opened without one.
         rules: those of the user, then those of the workspace; the order decides nothing.
         auto_respects_ask: in mode `auto`, deny what would have been asked about secret files.
+        dangerous_command_guard: ask before commands that could do damage for good, whatever allows
+            them; not in mode `auto`.
+        allow_read_only_commands: run commands that are known to change nothing without asking.
+        approval_timeout_s: how long an approval is waited for, in seconds; None is for ever.
     """
 
     default_mode: Mode = "manual"
     rules: tuple[PermissionRule, ...] = ()
     auto_respects_ask: bool = True
+    dangerous_command_guard: bool = True
+    allow_read_only_commands: bool = False
+    approval_timeout_s: float | None = None
 
 
 @frozen(kw_only=True)

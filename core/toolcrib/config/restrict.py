@@ -19,6 +19,8 @@ _RESTRICTING_TOOLS = frozenset({"enabled", "disabled"})
 _STRICT_PERMISSION: Mapping[str, object] = {
     "default_mode": "manual",
     "auto_respects_ask": True,
+    "dangerous_command_guard": True,
+    "allow_read_only_commands": False,
 }
 
 

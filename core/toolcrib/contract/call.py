@@ -12,9 +12,11 @@ from toolcrib.contract.execution import RunnableExecution
 from toolcrib.contract.result import ToolResult
 
 if TYPE_CHECKING:
+    from toolcrib.approvals.store import SessionApprovals
     from toolcrib.config.permission import PermissionRule
     from toolcrib.config.settings import Settings
     from toolcrib.paths import Workspace
+    from toolcrib.interactions import Interactions
     from toolcrib.plugins.hook_calls import Implementation
 
 OutcomeKind = Literal[
@@ -41,6 +43,10 @@ class SessionView(Protocol):
     def settings(self) -> Settings: ...
     @property
     def permission_rules(self) -> tuple[PermissionRule, ...]: ...
+    @property
+    def interactions(self) -> Interactions: ...
+    @property
+    def approvals(self) -> SessionApprovals: ...
 
     def permission_checks(self, tool: str) -> tuple[Implementation, ...]:
         """The plugins' `check_permission` for calls of one tool, first to last."""
