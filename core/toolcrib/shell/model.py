@@ -95,9 +95,11 @@ class SimpleCommand:
 
 @frozen(kw_only=True)
 class PathEffect:
-    """A path that a command reads or writes (deleting is writing).
+    """A path that a command reads, lists or writes.
 
     Attributes:
+        operation: deleting is writing; a listing (`ls`, `find`, `stat`) shows names and sizes and no
+            content.
         path: absolute and normalised, links not followed; with `glob`, a pattern of bash; None when
             it is not known.
         recursive: everything below it too.
@@ -105,7 +107,7 @@ class PathEffect:
         program: the name of the program that uses it, or `<` or `>` for a redirection.
     """
 
-    operation: Literal["read", "write"]
+    operation: Literal["read", "list", "write"]
     path: str | None
     glob: bool = False
     recursive: bool = False

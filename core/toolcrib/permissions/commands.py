@@ -1,0 +1,197 @@
+"""Which rules speak of the commands of a script, and which commands no rule allows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+
+from toolcrib.paths import Workspace, is_secret_store, is_sensitive_file
+from toolcrib.permissions.ruleset import PreparedRule
+from toolcrib.permissions.touched import Match
+from toolcrib.rules import match_glob_rule, match_path_rule
+from toolcrib.rules.glob import compile_or_none
+from toolcrib.rules.negation import apply_negated
+from toolcrib.shell.model import UNKNOWN, Assignment, CommandAnalysis, Redirect, SimpleCommand
+
+HARMLESS = frozenset(
+    ("true", "false", ":", "cd", "pwd", "echo", "test", "[", "exit", "return", "break", "continue")
+)
+"""Programs of the shell itself that need no rule: they only speak, or steer the script."""
+_HARMLESS_VARIABLE = re.compile(
+    r"(LANG|LANGUAGE|LC_[A-Z]+|TZ|COLUMNS|LINES|NO_COLOR|FORCE_COLOR|CLICOLOR(_FORCE)?|CI)"
+)
+_SCRIPT_VARIABLE = re.compile(r"(?!.*_proxy$)[a-z][a-z0-9_]*")
+"""What a script calls its own variables; names in capitals may steer programs."""
+_HARMLESS_TARGETS = frozenset(("/dev/null", "/dev/stdout", "/dev/stderr"))
+_RUN_WHAT_THEY_ARE_TOLD = frozenset(
+    ("find", "xargs", "env", "sudo", "doas", "sh", "bash", "dash", "zsh", "ksh", "ash", "eval")
+)
+_META = re.compile(r"[\\*?\[\]{}()!+@|]")
+
+
+def rule_on_script(pattern: str, analysis: CommandAnalysis) -> Match:
+    """Whether a deny or ask pattern speaks of the script or any command in it.
+
+    Quotes, escapes, the folder of a program and what stands around a command do not count. Where
+    an expansion decides what runs, the answer is 'perhaps'.
+    """
+    perhaps = Match.PERHAPS if analysis.unanalysable else Match.NO
+    candidates = [(analysis.text,)] if not pattern.startswith("!") else []
+    candidates += [_spellings(command) for command in analysis.commands]
+    for texts in candidates:
+        if _speaks_of(pattern, texts):
+            return Match.YES
+    if perhaps or any(_might_speak_of(pattern, command) for command in analysis.commands):
+        return Match.PERHAPS
+    return Match.NO
+
+
+def _speaks_of(pattern: str, texts: tuple[str, ...]) -> bool:
+    return apply_negated(pattern, lambda plain: any(match_glob_rule(plain, t) for t in texts))
+
+
+def _spellings(command: SimpleCommand) -> tuple[str, ...]:
+    """The ways to write a command that a rule may be about."""
+    words = " ".join(word.text for word in command.words)
+    texts = dict.fromkeys((command.text, words, command.source))
+    if command.program is not None and command.words[0].text != command.program:
+        rest = [word.text for word in command.words[1:]]
+        texts[" ".join([command.program, *rest])] = None
+    return tuple(filter(None, texts))
+
+
+def _might_speak_of(pattern: str, command: SimpleCommand) -> bool:
+    """Whether a pattern could cover a command once its unknown parts are known."""
+    if UNKNOWN not in command.text:
+        return False
+    if pattern.startswith("!"):
+        return True
+    first, *_, last = _META.split(pattern) if _META.search(pattern) else (pattern, pattern)
+    if pattern.endswith(tuple("*?]})")):
+        last = ""
+    words = " ".join(word.text for word in command.words)
+    for text in (command.text, words, words.rpartition("/")[2] if command.program else words):
+        start, end = text.partition(UNKNOWN)[0], text.rpartition(UNKNOWN)[2]
+        # An unquoted unknown may vanish, and the space before it then ends nothing.
+        start = start.rstrip(" ")
+        if (first.startswith(start) or start.startswith(first.rstrip(" "))) and (
+            last.endswith(end) or end.endswith(last)
+        ):
+            return True
+    return False
+
+
+class Allowance:
+    """What the allow rules cover of scripts.
+
+    Args:
+        texts: the patterns of rules about shell commands; None covers every command.
+        writable: the patterns of rules that allow writing to paths; None covers every path.
+    """
+
+    def __init__(
+        self, texts: Iterable[str | None], writable: Iterable[str | None], workspace: Workspace
+    ) -> None:
+        self._texts = tuple(texts)
+        self._writable = tuple(writable)
+        self._workspace = workspace
+
+    def covers_all(self, analysis: CommandAnalysis) -> bool:
+        """Whether nothing of the script needs a question."""
+        if None in self._texts or self._holds_exactly(analysis.text):
+            return True
+        return not analysis.unanalysable and not self.uncovered(analysis)
+
+    def uncovered(self, analysis: CommandAnalysis) -> list[SimpleCommand]:
+        """The commands that no rule allows."""
+        return [c for c in analysis.commands if not self._covers(c, analysis)]
+
+    def deciding(self, command: SimpleCommand) -> str | None:
+        """The first pattern that covers a command."""
+        for pattern in self._texts:
+            if pattern is not None and self._matches(pattern, command):
+                return pattern
+        return None
+
+    def _covers(self, command: SimpleCommand, analysis: CommandAnalysis) -> bool:
+        if command.cwd == analysis.cwd and self._holds_exactly(command.source):
+            return True
+        if not all(self._may_redirect(r, command.cwd) for r in command.redirects):
+            return False
+        if not command.words:
+            return all(map(_is_plain, command.assignments))
+        if command.program is None:
+            return False
+        if command.transparent:
+            return all(map(_is_plain, command.assignments))
+        if command.program in _RUN_WHAT_THEY_ARE_TOLD and UNKNOWN in command.text:
+            return False
+        if command.words[0].text in HARMLESS and all(map(_is_plain, command.assignments)):
+            return not any(word.text == "-v" for word in command.words)
+        return self.deciding(command) is not None
+
+    def _matches(self, pattern: str, command: SimpleCommand) -> bool:
+        if match_glob_rule(pattern, command.text):
+            return True
+        if not command.assignments or not all(map(_is_harmless, command.assignments)):
+            return False
+        return match_glob_rule(pattern, " ".join(word.text for word in command.words))
+
+    def _holds_exactly(self, text: str) -> bool:
+        for pattern in self._texts:
+            if pattern == text:
+                return True
+            glob = compile_or_none(pattern, segmented=False) if pattern is not None else None
+            if glob is not None and glob.literal == text:
+                return True
+        return False
+
+    def _may_redirect(self, redirect: Redirect, cwd: str | None) -> bool:
+        target = redirect.target
+        if target is None:
+            return True
+        if not target.literal:
+            return False
+        if redirect.kind == "read":
+            return not is_sensitive_file(target.text) and not is_secret_store(target.text)
+        if target.text in _HARMLESS_TARGETS:
+            return True
+        if cwd is None and not target.text.startswith("/"):
+            return False
+        path = target.text if target.text.startswith("/") else f"{cwd}/{target.text}"
+        return any(pattern is None or self._covers_path(pattern, path) for pattern in self._writable)
+
+    def _covers_path(self, pattern: str, path: str) -> bool:
+        from toolcrib.permissions.disk import spellings
+
+        return all(
+            match_path_rule(
+                pattern, each, cwd=self._workspace.root, home_dir=self._workspace.home_dir
+            )
+            for each in spellings(path, self._workspace)
+        )
+
+
+def _is_harmless(assignment: Assignment) -> bool:
+    """A variable that no program takes orders from."""
+    return _HARMLESS_VARIABLE.fullmatch(assignment.name) is not None and assignment.value.literal
+
+
+def _is_plain(assignment: Assignment) -> bool:
+    return (
+        _SCRIPT_VARIABLE.fullmatch(assignment.name) is not None or _is_harmless(assignment)
+    )
+
+
+def shown(commands: Sequence[SimpleCommand], most: int = 3) -> str:
+    """Commands as a person is told of them."""
+    pieces = [_cut(command.source) for command in commands[:most]]
+    more = len(commands) - most
+    return ", ".join(map(repr, pieces)) + (f" and {more} more" if more > 0 else "")
+
+
+def _cut(text: str, most: int = 120) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= most else line[: most - 3] + "..."
+
+

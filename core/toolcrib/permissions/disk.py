@@ -1,0 +1,90 @@
+"""Looks at the disk for what rules about paths need to know; every look is bounded."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Callable, Iterator
+from itertools import islice
+
+from toolcrib.paths import Workspace
+
+MOST_ENTRIES = 20_000
+"""How much of a folder is looked at before the answer is 'perhaps'."""
+_MOST_NAMES = 1_000
+
+
+def spellings(path: str, workspace: Workspace) -> tuple[str, ...]:
+    """The path, and the one that its links lead to when that is another.
+
+    Below the real folder of the workspace the second is spelled as if it had no links.
+    """
+    real = os.path.realpath(path)
+    if real == path:
+        return (path,)
+    root = os.path.realpath(workspace.root)
+    if real == root or real.startswith(root.rstrip("/") + "/"):
+        real = workspace.root + real[len(root) :]
+    return (path,) if real == path else (path, real)
+
+
+def expanded(pattern: str) -> list[str] | None:
+    """The paths that a pattern of bash stands for now; None when they are too many.
+
+    A wildcard covers no hidden name, as in a shell that was not told otherwise, but a bracket may
+    hold the dot.
+    """
+    found: list[str] = []
+    for one in _braces(pattern):
+        names = glob.iglob(one, include_hidden="/[" in one)
+        found += islice(names, _MOST_NAMES + 1 - len(found))
+        if len(found) > _MOST_NAMES:
+            return None
+    return found
+
+
+def holds(folder: str, wanted: Callable[[str], bool]) -> bool | None:
+    """Whether a folder holds a path that is wanted, at any depth; None when it is too large."""
+    try:
+        return any(wanted(path) for path in _below(folder))
+    except _TooLarge:
+        return None
+
+
+class _TooLarge(Exception):
+    pass
+
+
+def _below(folder: str) -> Iterator[str]:
+    seen = 0
+    waiting = [folder]
+    for each in waiting:
+        try:
+            entries = list(os.scandir(each))
+        except OSError:
+            continue
+        for entry in entries:
+            seen += 1
+            if seen > MOST_ENTRIES:
+                raise _TooLarge
+            yield entry.path
+            if entry.is_dir(follow_symlinks=False):
+                waiting.append(entry.path)
+
+
+def _braces(pattern: str) -> Iterator[str]:
+    """The patterns that brace expansion makes of one; those with a range are left as they are."""
+    opened = pattern.find("{")
+    depth, start, parts = 0, opened + 1, []
+    for at in range(max(opened, 0), len(pattern) if opened >= 0 else 0):
+        char = pattern[at]
+        depth += (char == "{") - (char == "}")
+        if char == "," and depth == 1:
+            parts.append(pattern[start:at])
+            start = at + 1
+        if char == "}" and depth == 0:
+            parts.append(pattern[start:at])
+            for part in parts:
+                yield from _braces(pattern[:opened] + part + pattern[at + 1 :])
+            return
+    yield pattern
