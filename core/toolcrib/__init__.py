@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from toolcrib.contract.settings import settings as settings
     from toolcrib.contract.tool import Tool as Tool
     from toolcrib.errors import PathSecurityError as PathSecurityError
+    from toolcrib.errors import RuntimeUnavailable as RuntimeUnavailable
     from toolcrib.errors import ToolcribError as ToolcribError
     from toolcrib.features import Feature as Feature
     from toolcrib.paths import ResolvedPath as ResolvedPath
@@ -49,6 +50,8 @@ if TYPE_CHECKING:
     from toolcrib.rules import literal_rule as literal_rule
     from toolcrib.rules import path_matcher as path_matcher
     from toolcrib.rules import text_matcher as text_matcher
+    from toolcrib.runtime import Launch as Launch
+    from toolcrib.runtime import LocalRuntime as LocalRuntime
     from toolcrib.runtime import Runtime as Runtime
     from toolcrib.schema import Alias as Alias
     from toolcrib.session import Crib as Crib
@@ -75,12 +78,12 @@ _HOMES = {
     "toolcrib.contract.result": ["MediaPart", "TextPart", "ToolResult"],
     "toolcrib.contract.settings": ["settings"],
     "toolcrib.contract.tool": ["Tool"],
-    "toolcrib.errors": ["PathSecurityError", "ToolcribError"],
+    "toolcrib.errors": ["PathSecurityError", "RuntimeUnavailable", "ToolcribError"],
     "toolcrib.features": ["Feature"],
     "toolcrib.paths": ["ResolvedPath", "Workspace", "is_sensitive_file"],
     "toolcrib.profiles": ["Profile"],
     "toolcrib.rules": ["literal_rule", "path_matcher", "text_matcher"],
-    "toolcrib.runtime": ["Runtime"],
+    "toolcrib.runtime": ["Launch", "LocalRuntime", "Runtime"],
     "toolcrib.schema": ["Alias"],
     "toolcrib.session": ["Crib", "Session", "open_session"],
 }

@@ -6,7 +6,15 @@ from typing import Literal
 
 from attrs import frozen
 
-PathProblem = Literal["PATH_INVALID", "PATH_SENSITIVE", "PATH_OUTSIDE_WORKSPACE"]
+PathProblem = Literal[
+    "PATH_INVALID", "PATH_SENSITIVE", "PATH_OUTSIDE_WORKSPACE", "PATH_HIDDEN", "PATH_READ_ONLY"
+]
+RuntimeProblem = Literal[
+    "runtime.not_found",
+    "runtime.unavailable",
+    "runtime.capability_unavailable",
+    "runtime.conflict",
+]
 
 
 class ToolcribError(Exception):
@@ -25,6 +33,21 @@ class PathSecurityError(ToolcribError):
         super().__init__(message)
         self.code = code
         self.path = path
+
+
+class RuntimeUnavailable(ToolcribError):
+    """A runtime that cannot be used, or not for this; whoever chose it acts on it.
+
+    Attributes:
+        code: what is the matter: there is none of the name, its status does not allow its use, it
+            lacks a capability, or another runtime has its name.
+        runtime: its name.
+    """
+
+    def __init__(self, message: str, *, code: RuntimeProblem, runtime: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.runtime = runtime
 
 
 class RuleError(ToolcribError, ValueError):

@@ -8,6 +8,7 @@ from functools import cached_property
 from posixpath import dirname, normpath
 
 from attrs import field, frozen
+from attrs.converters import optional
 
 from toolcrib.errors import PathSecurityError
 from toolcrib.paths.resolve import (
@@ -38,6 +39,8 @@ class Workspace:
         root: absolute; relative paths start here.
         additional_dirs: absolute directories that count as inside too.
         home_dir: absolute; what `~` stands for. Without it, `~` is an ordinary name.
+        hidden: absolute paths of files and directories that tools see nothing of.
+        writable: absolute paths; only what lies at or below them may be written. None allows any.
 
     Raises:
         ValueError: a directory is not absolute.
@@ -46,6 +49,10 @@ class Workspace:
     root: str = field(converter=_absolute_dir)
     additional_dirs: tuple[str, ...] = field(default=(), converter=_absolute_dirs)
     home_dir: str | None = None
+    hidden: tuple[str, ...] = field(default=(), converter=_absolute_dirs, kw_only=True)
+    writable: tuple[str, ...] | None = field(
+        default=None, converter=optional(_absolute_dirs), kw_only=True
+    )
 
     def resolve(
         self, path: str, operation: Operation, *, check_sensitive: bool = True
@@ -53,11 +60,14 @@ class Workspace:
         """Resolve a tool's path argument without touching a file.
 
         Raises:
-            PathSecurityError: as `resolve_path_access` does.
+            PathSecurityError: as `resolve_path_access` does, and for what is hidden.
         """
-        return resolve_within(
+        resolved = resolve_within(
             path, self.root, self._prefixes, operation, self.home_dir, check_sensitive
         )
+        if self.hidden and self.hides(resolved.path):
+            raise _hidden_error(path)
+        return resolved
 
     def locate(
         self, resolved: ResolvedPath, operation: Operation, *, check_sensitive: bool = True
@@ -68,10 +78,12 @@ class Workspace:
         below the longest part that exists.
 
         Raises:
-            PathSecurityError: the links lead to a secret, out of the workspace, in a circle or, for
-                a write, to nothing.
+            PathSecurityError: the links lead to a secret, out of the workspace, to what is hidden,
+                in a circle or, for a write, to nothing or to what may only be read.
         """
         real = _real_path(resolved, operation)
+        if self.hidden and self.hides(real):
+            raise _hidden_error(resolved.raw)
         if check_sensitive and is_sensitive_file(real):
             raise sensitive_error(resolved.raw, real if real != resolved.path else None)
         if not resolved.outside_workspace and not f"{real}/".startswith(self._real_prefixes):
@@ -81,7 +93,22 @@ class Workspace:
                 code="PATH_OUTSIDE_WORKSPACE",
                 path=resolved.raw,
             )
+        if operation == "write" and self.writable is not None and not self.may_write(real):
+            raise PathSecurityError(
+                f"path {resolved.raw!r} may be read but not written: the runtime that tools act in "
+                f"allows writing only in {', '.join(map(repr, self.writable)) or 'no place'}",
+                code="PATH_READ_ONLY",
+                path=resolved.raw,
+            )
         return real
+
+    def hides(self, path: str) -> bool:
+        """Tell whether an absolute path is hidden from tools, judged by its text alone."""
+        return f"{path}/".startswith(self._hidden_prefixes)
+
+    def may_write(self, path: str) -> bool:
+        """Tell whether an absolute real path is where tools may write."""
+        return self.writable is None or f"{path}/".startswith(self._writable_prefixes)
 
     def contains(self, path: str) -> bool:
         """Tell whether an absolute path lies inside, judged by its text alone."""
@@ -104,6 +131,24 @@ class Workspace:
     def _real_prefixes(self) -> tuple[str, ...]:
         roots = map(os.path.realpath, (self.root, *self.additional_dirs))
         return tuple(map(containment_prefix, roots))
+
+    @cached_property
+    def _hidden_prefixes(self) -> tuple[str, ...]:
+        """Of the paths as they are spelled, and as they are without links."""
+        return tuple(map(containment_prefix, (*self.hidden, *map(os.path.realpath, self.hidden))))
+
+    @cached_property
+    def _writable_prefixes(self) -> tuple[str, ...]:
+        return tuple(map(containment_prefix, map(os.path.realpath, self.writable or ())))
+
+
+def _hidden_error(raw: str) -> PathSecurityError:
+    return PathSecurityError(
+        f"path {raw!r} is hidden by the runtime that tools act in: work without it, or ask the "
+        "user for what you need to know from it",
+        code="PATH_HIDDEN",
+        path=raw,
+    )
 
 
 def _real_path(resolved: ResolvedPath, operation: Operation) -> str:

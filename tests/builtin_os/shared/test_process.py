@@ -11,15 +11,17 @@ from collections.abc import Iterator
 
 import pytest
 
+from toolcrib import Launch
 from toolcrib_os.shared import process_tree
 from toolcrib_os.shared.process import RunningProcess, start
 
 HOST = """
 import asyncio, os, sys
+from toolcrib import Launch
 from toolcrib_os.shared.process import start
 
 async def main():
-    start(["sleep", sys.argv[1]], cwd="/", environment=os.environ, on_output=print)
+    start(Launch(("sleep", sys.argv[1]), "/", os.environ), on_output=print)
     await asyncio.sleep(0.1)
     {end}
 
@@ -39,9 +41,7 @@ def system(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> I
 
 
 def shell(script: str, output: list[bytes]) -> RunningProcess:
-    return start(
-        ["/bin/sh", "-c", script], cwd="/", environment=os.environ, on_output=output.append
-    )
+    return start(Launch(("/bin/sh", "-c", script), "/", os.environ), on_output=output.append)
 
 
 def exists(pid: int) -> bool:
@@ -119,7 +119,7 @@ async def test_output_can_be_taken_over_while_it_runs() -> None:
 async def test_a_program_that_is_missing_leaves_no_descriptor() -> None:
     before = len(os.listdir("/dev/fd"))
     with pytest.raises(FileNotFoundError):
-        start(["/no/such/program"], cwd="/", environment={}, on_output=print)
+        start(Launch(("/no/such/program",), "/", {}), on_output=print)
     assert len(os.listdir("/dev/fd")) == before
 
 

@@ -61,12 +61,12 @@ async def run_in_foreground(
         output = _Output(sink, TerminalText(), context)
         started = time.perf_counter()
         try:
-            process = start(
+            launch = runtime.launch(
                 [runtime.shell, "-c", _LONE_SURROGATE.sub("\ufffd", command.text)],
                 cwd=cwd,
                 environment=_environment(runtime, command.cwd.path),
-                on_output=output.take,
             )
+            process = start(launch, on_output=output.take)
         except OSError as error:
             return ToolResult.error(_start_failure(error, runtime.shell, command.text))
         ending = await _see_through(process, command, started)

@@ -50,14 +50,17 @@ class Hints:
     def _directories(self) -> list[str]:
         folder, wanted = self.root.folder, self.wanted
         literal = wanted.literal
-        if literal is not None and os.path.isdir(os.path.join(folder, literal)):
+        if literal is not None and self._is_directory(os.path.join(folder, literal)):
             return [f"{literal!r} is a directory: list what is in it with '{literal}/**'."]
         prefix = wanted.literal_prefix
-        if prefix and not os.path.isdir(os.path.join(folder, prefix)):
-            if wanted.glob.pattern.startswith("/") and os.path.isdir(f"/{prefix}"):
+        if prefix and not self._is_directory(os.path.join(folder, prefix)):
+            if wanted.glob.pattern.startswith("/") and self._is_directory(f"/{prefix}"):
                 return [f"To search the directory '/{prefix}' give it as `path`."]
             return [f"There is no directory {prefix!r} in {self.root.shown('') or '.'!r}."]
         return []
+
+    def _is_directory(self, path: str) -> bool:
+        return os.path.isdir(path) and not self.workspace.hides(os.path.realpath(path))
 
     async def _ignored(self) -> list[str]:
         if self.request.include_ignored:

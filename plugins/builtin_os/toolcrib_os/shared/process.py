@@ -8,11 +8,12 @@ import os
 import secrets
 import subprocess
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 
 from attrs import define, field, frozen
 
+from toolcrib import Launch
 from toolcrib_os.shared.process_tree import MARKER, ProcessTree
 from toolcrib_os.shared.text import as_arguments
 
@@ -143,13 +144,7 @@ class RunningProcess:
         self._stop_watching_exit()
 
 
-def start(
-    argv: Sequence[str],
-    *,
-    cwd: str,
-    environment: Mapping[str, str],
-    on_output: Callable[[bytes], None],
-) -> RunningProcess:
+def start(launch: Launch, *, on_output: Callable[[bytes], None]) -> RunningProcess:
     """Start a process in a session of its own: without a terminal, without standard input.
 
     Standard output and error share one pipe. To be called in a running event loop.
@@ -161,9 +156,9 @@ def start(
     reading, writing = os.pipe()
     try:
         popen = subprocess.Popen(
-            as_arguments(argv),
-            cwd=cwd,
-            env={**environment, MARKER: token},
+            as_arguments(launch.argv),
+            cwd=launch.cwd,
+            env={**launch.environment, MARKER: token},
             stdin=subprocess.DEVNULL,
             stdout=writing,
             stderr=writing,

@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from toolcrib.runtime import LocalRuntime
+from toolcrib import Launch, LocalRuntime
 from toolcrib_os.shared.search.engine import SearchEngine
 from toolcrib_os.shared.search.request import SearchRequest
 from toolcrib_os.shared.search.ripgrep import find_ripgrep
@@ -30,6 +30,10 @@ def children() -> list[psutil.Process]:
     ]
 
 
+def launching(folder: Path, code: str) -> Launch:
+    return Launch((sys.executable, "-c", code), str(folder), os.environ)
+
+
 async def wait_until(condition: Callable[[], object]) -> None:
     async with asyncio.timeout(10):
         while not condition():
@@ -42,9 +46,7 @@ async def test_output_and_errors_arrive_whole(tmp_path: Path) -> None:
         "import sys; sys.stderr.write('e' * 300000); sys.stdout.write('o' * 3000000); sys.exit(3)"
     )
     ending = await run_search(
-        [sys.executable, "-c", code],
-        cwd=str(tmp_path),
-        environment=os.environ,
+        launching(tmp_path, code),
         timeout_s=60,
         feed=pieces.append,
     )
@@ -56,9 +58,7 @@ async def test_output_and_errors_arrive_whole(tmp_path: Path) -> None:
 async def test_a_search_that_takes_too_long_is_killed(tmp_path: Path) -> None:
     pieces: list[bytes] = []
     ending = await run_search(
-        [sys.executable, "-c", SLEEPER],
-        cwd=str(tmp_path),
-        environment=os.environ,
+        launching(tmp_path, SLEEPER),
         timeout_s=2,
         feed=pieces.append,
     )
@@ -70,9 +70,7 @@ async def test_a_cancelled_search_is_killed_at_once(tmp_path: Path) -> None:
     pieces: list[bytes] = []
     search = asyncio.ensure_future(
         run_search(
-            [sys.executable, "-c", SLEEPER],
-            cwd=str(tmp_path),
-            environment=os.environ,
+            launching(tmp_path, SLEEPER),
             timeout_s=60,
             feed=pieces.append,
         )
@@ -90,9 +88,7 @@ async def test_an_error_while_reading_ends_the_search(tmp_path: Path) -> None:
 
     with pytest.raises(RuntimeError, match="enough"):
         await run_search(
-            [sys.executable, "-c", SLEEPER],
-            cwd=str(tmp_path),
-            environment=os.environ,
+            launching(tmp_path, SLEEPER),
             timeout_s=60,
             feed=refuse,
         )

@@ -8,6 +8,7 @@ import re
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import IO
 
 from attrs import define, field, frozen
 
@@ -59,13 +60,14 @@ class SearchEngine:
             feed(data)
 
         async def run(*more: str) -> Ending:
-            with self._command(request) as (argv, environment):
+            with self._command(request) as (argv, environment, stdin):
                 return await run_search(
-                    [argv[0], *more, *argv[1:]],
-                    cwd=request.cwd,
-                    environment=environment,
+                    self.runtime.launch(
+                        [argv[0], *more, *argv[1:]], cwd=request.cwd, environment=environment
+                    ),
                     timeout_s=timeout_s or self.settings.timeout_s,
                     feed=count_and_feed,
+                    stdin=stdin,
                 )
 
         try:
@@ -89,20 +91,23 @@ class SearchEngine:
         return self._found
 
     @contextmanager
-    def _command(self, request: SearchRequest) -> Iterator[tuple[list[str], dict[str, str]]]:
+    def _command(
+        self, request: SearchRequest
+    ) -> Iterator[tuple[list[str], dict[str, str], IO[bytes] | None]]:
         ripgrep = self._ripgrep()
         environment = dict(self.runtime.environment)
         if ripgrep is None:
             from toolcrib_os.shared.search.python_engine import python_command
 
-            yield python_command(request, environment)
+            yield *python_command(request, environment), None
         elif not request.only:
-            yield [ripgrep, *ripgrep_arguments(request, None)], environment
+            yield [ripgrep, *ripgrep_arguments(request, None)], environment, None
         else:
-            with tempfile.NamedTemporaryFile("wb", prefix="toolcrib-only-") as only:
+            # A runtime need not see our temporary files, but it passes standard input on.
+            with tempfile.TemporaryFile(prefix="toolcrib-only-") as only:
                 only.write(os.fsencode(only_lines(request.only)))
-                only.flush()
-                yield [ripgrep, *ripgrep_arguments(request, only.name)], environment
+                only.seek(0)
+                yield [ripgrep, *ripgrep_arguments(request, "/dev/stdin")], environment, only
 
 
 def _interpret(ending: Ending, *, found: bool) -> SearchEnd:

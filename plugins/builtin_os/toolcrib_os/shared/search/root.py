@@ -105,8 +105,11 @@ class Shield:
 
     def allows(self, name: str) -> bool:
         """Whether a name found may be shown."""
-        if is_sensitive_file(self._prefix + name):
+        path = self._prefix + name
+        if is_sensitive_file(path):
             self.secrets += 1
+            return False
+        if self.workspace.hidden and self.workspace.hides(path):
             return False
         return not self.follow or self._leads_to_allowed(name)
 

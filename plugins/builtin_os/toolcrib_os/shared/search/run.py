@@ -8,11 +8,13 @@ import selectors
 import signal
 import subprocess
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from contextlib import suppress
+from typing import IO
 
 from attrs import define, field, frozen
 
+from toolcrib import Launch
 from toolcrib_os.shared.text import as_arguments
 
 _READ_BYTES = 1 << 20
@@ -30,12 +32,11 @@ class Ending:
 
 
 async def run_search(
-    argv: Sequence[str],
+    launch: Launch,
     *,
-    cwd: str,
-    environment: Mapping[str, str],
     timeout_s: float,
     feed: Callable[[bytes], None],
+    stdin: IO[bytes] | None = None,
 ) -> Ending:
     """Run a search and hand its output to `feed`, piece by piece, in a worker thread.
 
@@ -45,7 +46,7 @@ async def run_search(
     Raises:
         OSError: the process cannot be started.
     """
-    search = _Search(argv, cwd, environment, feed)
+    search = _Search(launch, feed, subprocess.DEVNULL if stdin is None else stdin)
     working = asyncio.get_running_loop().run_in_executor(None, search.work)
     # An abandoned search may fail too, and nobody is left to ask how.
     working.add_done_callback(lambda done: done.cancelled() or done.exception())
@@ -63,10 +64,9 @@ async def run_search(
 
 @define
 class _Search:
-    argv: Sequence[str]
-    cwd: str
-    environment: Mapping[str, str]
+    launch: Launch
     feed: Callable[[bytes], None]
+    stdin: IO[bytes] | int
     _process: subprocess.Popen[bytes] | None = None
     _killed: bool = False
     _lock: threading.Lock = field(factory=threading.Lock)
@@ -77,10 +77,10 @@ class _Search:
             if self._killed:
                 return Ending(-signal.SIGKILL, "")
             process = self._process = subprocess.Popen(
-                as_arguments(self.argv),
-                cwd=self.cwd,
-                env=dict(self.environment),
-                stdin=subprocess.DEVNULL,
+                as_arguments(self.launch.argv),
+                cwd=self.launch.cwd,
+                env=dict(self.launch.environment),
+                stdin=self.stdin,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 bufsize=0,
