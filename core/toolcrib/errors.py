@@ -62,6 +62,10 @@ class ServiceError(ToolcribError):
     """A service that is missing or needs itself; the author of the tool or plugin acts on it."""
 
 
+class StateError(ToolcribError):
+    """A file of toolcrib's own state that cannot be used; the user who owns it acts on it."""
+
+
 class PluginError(ToolcribError):
     """A plugin that cannot be used; its author, or who installed it, acts on it."""
 

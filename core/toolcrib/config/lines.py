@@ -1,4 +1,4 @@
-"""Finds the line of every key in TOML text, which `tomllib` does not tell."""
+"""Finds where every key of TOML text stands, which `tomllib` does not tell."""
 
 from __future__ import annotations
 
@@ -6,7 +6,11 @@ import re
 from bisect import bisect_right
 from collections.abc import Mapping
 
+from attrs import field, frozen
+
 KeyPath = tuple[str | int, ...]
+Span = tuple[int, int]
+"""Where a piece of text begins and ends, in characters."""
 
 _BLANK = re.compile(r"(?:[ \t\r\n]|#[^\n]*)*")
 _SPACE = re.compile(r"[ \t]*")
@@ -31,6 +35,28 @@ def index_lines(text: str) -> Mapping[KeyPath, int]:
     return scanner.lines
 
 
+@frozen
+class Spans:
+    """Where the pieces of a TOML document stand, by key path.
+
+    Attributes:
+        headers: `[table]` and `[[table]]`; those of an array of tables have its index.
+        pairs: `key = value`, by the whole path of the key.
+        values: what is on the right of a pair, and the elements of arrays.
+    """
+
+    headers: dict[KeyPath, Span] = field(factory=dict)
+    pairs: dict[KeyPath, Span] = field(factory=dict)
+    values: dict[KeyPath, Span] = field(factory=dict)
+
+
+def index_spans(text: str) -> Spans:
+    """Where every header, pair and value of a TOML document stands; the text must be valid."""
+    scanner = _Scanner(text)
+    scanner.document()
+    return scanner.spans
+
+
 def nearest_line(lines: Mapping[KeyPath, int], path: KeyPath) -> int | None:
     """The line of the path, or else of the nearest table or key around it."""
     for length in range(len(path), 0, -1):
@@ -44,6 +70,7 @@ class _Scanner:
 
     def __init__(self, text: str) -> None:
         self.lines: dict[KeyPath, int] = {}
+        self.spans = Spans()
         self._text = text
         self._at = 0
         self._starts = [match.end() for match in re.finditer("\n", text)]
@@ -60,7 +87,8 @@ class _Scanner:
             self._skip(_BLANK)
 
     def _header(self) -> KeyPath:
-        line, brackets = self._line(), 2 if self._text.startswith("[[", self._at) else 1
+        start = self._at
+        line, brackets = self._line(), 2 if self._text.startswith("[[", start) else 1
         self._at += brackets
         path: KeyPath = ()
         *parents, last = self._keys()
@@ -73,6 +101,7 @@ class _Scanner:
             path = (*path, self._tables[path])
         self.lines[path] = line
         self._at += brackets
+        self.spans.headers[path] = (start, self._at)
         return path
 
     def _enter(self, path: KeyPath, line: int) -> KeyPath:
@@ -80,12 +109,13 @@ class _Scanner:
         return (*path, self._tables[path]) if path in self._tables else path
 
     def _pair(self, table: KeyPath) -> None:
-        line, path = self._line(), table
+        start, line, path = self._at, self._line(), table
         for key in self._keys():
             path = (*path, key)
             self.lines.setdefault(path, line)
         self._at += 1  # the equals sign
         self._value(path)
+        self.spans.pairs[path] = (start, self._at)
 
     def _keys(self) -> list[str]:
         """The parts of a dotted key; stops at what follows them."""
@@ -100,13 +130,14 @@ class _Scanner:
 
     def _value(self, path: KeyPath) -> None:
         self._skip(_SPACE)
-        opening = self._text[self._at]
+        start, opening = self._at, self._text[self._at]
         if opening == "[":
             self._array(path)
         elif opening == "{":
             self._inline_table(path)
         else:
             self._skip(_STRING if opening in "\"'" else _SCALAR)
+        self.spans.values[path] = (start, self._at)
 
     def _array(self, path: KeyPath) -> None:
         index = 0

@@ -74,10 +74,10 @@ def read_sources(
 ) -> Sources:
     """Read every source and note what is wrong with it; see `load_settings`."""
     unusable: list[Notice] = []
-    user_file, named = _user_file(environ, config_file)
-    user = _read(user_file, unusable, scope="user", required=named)
+    user_path, named = user_file(environ, config_file)
+    user = _read(user_path, unusable, scope="user", required=named)
     project_file = Path(workspace) / FILE_NAME
-    project = None if _same(project_file, user_file) else _read(project_file, unusable)
+    project = None if same_file(project_file, user_path) else _read(project_file, unusable)
     above = environment_layers(environ)
     if overrides:
         above.append(Layer(name="command line", data=overrides))
@@ -90,7 +90,7 @@ def merge_sources(
 ) -> Settings:
     """The settings of everything that has no fault, the workspace's as far as it is trusted."""
     readings = [reading.sound() if reading.faults else reading for reading in sources.readings]
-    trusted = _is_trusted(workspace, environ)
+    trusted = is_trusted(workspace, environ)
     ignored: tuple[Notice, ...] = ()
     if not trusted:
         readings, ignored = restrict_readings(readings)
@@ -99,20 +99,22 @@ def merge_sources(
     return evolve(settings, workspace_trusted=trusted, notices=notices)
 
 
-def _user_file(environ: Mapping[str, str], given: str | Path | None) -> tuple[Path, bool]:
+def user_file(environ: Mapping[str, str], given: str | Path | None = None) -> tuple[Path, bool]:
     """The user's file, and whether it was named and so has to exist."""
     named = given or environ.get("TOOLCRIB_CONFIG")
     return (Path(named), True) if named else (config_folder(environ) / FILE_NAME, False)
 
 
-def _same(one: Path, other: Path) -> bool:
+def same_file(one: Path, other: Path) -> bool:
+    """Whether both are the same existing file."""
     try:
         return one.samefile(other)
     except OSError:
         return False
 
 
-def _is_trusted(workspace: str | Path, environ: Mapping[str, str]) -> bool:
+def is_trusted(workspace: str | Path, environ: Mapping[str, str]) -> bool:
+    """Whether the user trusts the workspace, for ever or for this run."""
     if environ.get("TOOLCRIB_TRUST_WORKSPACE", "").lower() in ("1", "true"):
         return True
     return TrustStore.of_user(environ).is_trusted(workspace)

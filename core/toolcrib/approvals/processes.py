@@ -1,0 +1,47 @@
+"""Tells whether the process that wrote something down still runs."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import platform
+import subprocess
+from functools import cache
+from pathlib import Path
+
+_START_FIELD = 19
+"""The time of the start in `/proc/PID/stat`, counted behind the name of the program."""
+
+
+@cache
+def this_host() -> str:
+    """Within it process numbers mean something: the machine, or the container."""
+    space = ""
+    with contextlib.suppress(OSError):
+        space = os.readlink("/proc/self/ns/pid")
+    return f"{platform.node()} {space}".strip()
+
+
+def started(pid: int) -> str | None:
+    """When a process started, as a text to compare; None when there is no such process."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace")
+    except FileNotFoundError:
+        return None if Path("/proc/self/stat").exists() else _started_by_ps(pid)
+    except (OSError, ProcessLookupError):
+        return None
+    return f"{_boot()}:{stat.rpartition(')')[2].split()[_START_FIELD]}"
+
+
+@cache
+def _boot() -> str:
+    with contextlib.suppress(OSError):
+        return Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
+    return ""
+
+
+def _started_by_ps(pid: int) -> str | None:
+    done = subprocess.run(
+        ["ps", "-o", "lstart=", "-p", str(pid)], capture_output=True, text=True, check=False
+    )
+    return done.stdout.strip() or None
