@@ -13,7 +13,18 @@ from toolcrib._version import __version__
 from toolcrib.cli.common import tell
 from toolcrib.errors import ToolcribError
 
-COMMANDS = ("run", "call", "tools", "explain", "plugins", "config", "trust", "new", "completion")
+COMMANDS = (
+    "run",
+    "call",
+    "tools",
+    "explain",
+    "permissions",
+    "plugins",
+    "config",
+    "trust",
+    "new",
+    "completion",
+)
 
 UNUSABLE = 2
 """Exit status when the command line, the input or the configuration cannot be used."""

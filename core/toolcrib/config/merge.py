@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from attrs import evolve
 
-from toolcrib.config.folders import home_folder
+from toolcrib.config.folders import home_folder, state_folder
 from toolcrib.config.permission import RULE_KEYS, PermissionSettings
 from toolcrib.config.reading import Reading
 from toolcrib.config.restrict import restrict
@@ -62,7 +62,10 @@ def merge_readings(
             timeouts=_table(readings, "tools", ToolsSettings).timeouts,
         ),
         workspace_tools=evolve(_table(project, "tools", ToolsSettings), timeouts={}),
-        permission=_table(readings, "permission", PermissionSettings, {"rules": rules}, RULE_KEYS),
+        permission=evolve(
+            _table(readings, "permission", PermissionSettings, {"rules": rules}, RULE_KEYS),
+            audit_file=_audit_file(user, environ),
+        ),
         profiles=profiles,
         default_profile=str(everything.get("default_profile") or "default"),
         features=structure(everything.get("features", {}), Mapping[str, bool], (), []),
@@ -92,6 +95,11 @@ def _table(
     table = structure_class(cls, data, (name,), [], given=given, ignored=ignored)
     assert table is not None, "values that fit one by one fit together"
     return table
+
+
+def _audit_file(user: Sequence[Reading], environ: Mapping[str, str]) -> str | None:
+    file = _table(user, "permission", PermissionSettings, ignored=RULE_KEYS).audit_file
+    return _absolute(file, state_folder(environ), environ) if file else None
 
 
 def _joined(readings: Sequence[Reading], table: str, key: str) -> tuple[str, ...]:

@@ -51,6 +51,7 @@ class PermissionSettings:
             them; not in mode `auto`.
         allow_read_only_commands: run commands that are known to change nothing without asking.
         approval_timeout_s: how long an approval is waited for, in seconds; None is for ever.
+        audit_file: gets every decision as a line of JSON; absolute, only the user names it.
     """
 
     default_mode: Mode = "manual"
@@ -59,6 +60,7 @@ class PermissionSettings:
     dangerous_command_guard: bool = True
     allow_read_only_commands: bool = False
     approval_timeout_s: float | None = None
+    audit_file: str | None = None
 
 
 @frozen(kw_only=True)

@@ -114,6 +114,9 @@ def doubts(readings: Sequence[Reading]) -> Iterator[Notice]:
             if isinstance(value, Mapping) and (core := _misspelt(name)):
                 text = f"toolcrib reads no table [{name}] itself; is [{core}] meant?"
                 yield layer.notice((name,), text)
+        if layer.scope == "project" and layer.sets(("permission", "audit_file")):
+            text = "ignored: only the user's own configuration decides what is recorded"
+            yield layer.notice(("permission", "audit_file"), text)
         for rule in reading.rules:
             if rule.decision == "allow" and _is_catch_all(rule.pattern):
                 text = f"the rule {rule.pattern!r} allows calls of every tool"
