@@ -37,9 +37,12 @@ def command(
     """
     import asyncio
 
+    from toolcrib.cli.approval import terminal_handler
+
+    interact = terminal_handler(input_is_taken=arguments == "-")
     if arguments == "-":
         arguments = sys.stdin.read()
-    session = open_for(ctx, workspace=workspace, profile=profile, mode=mode)
+    session = open_for(ctx, workspace=workspace, profile=profile, mode=mode, interact=interact)
 
     async def run() -> bool:
         failed = False

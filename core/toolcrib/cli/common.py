@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
 
 if TYPE_CHECKING:
+    from toolcrib.contract.interaction import InteractionHandler
     from toolcrib.session import Session
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -94,12 +95,23 @@ def open_for(
     workspace: str,
     profile: str | None = None,
     mode: Any = None,
+    interact: InteractionHandler | None = None,
+    overrides: Mapping[str, Any] | None = None,
 ) -> Session:
-    """The session that the options describe; what the configuration ignored goes to stderr."""
+    """The session that the options describe; what the configuration ignored goes to stderr.
+
+    `interact` answers its questions; without it nobody can be asked. `overrides` is configuration
+    that other options set, in the shape of the file.
+    """
     from toolcrib.session import open_session  # a wrong option should not wait for it
 
     session = open_session(
-        workspace, profile=profile, mode=mode, autoload=ctx.obj.get("autoload", True)
+        workspace,
+        profile=profile,
+        mode=mode,
+        autoload=ctx.obj.get("autoload", True),
+        interact=interact,
+        overrides=overrides,
     )
     for notice in session.settings.notices:
         tell(f"note: {notice}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -30,6 +31,12 @@ Calls are read as
 @mode_option
 @json_option
 @click.option("--events", is_flag=True, help="Print every event as a JSON line on standard error.")
+@click.option(
+    "--audit",
+    metavar="FILE",
+    shell_complete=complete_file,
+    help="Write every permission decision to FILE, a JSON line each.",
+)
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -39,6 +46,7 @@ def command(
     mode: str | None,
     as_json: bool,
     events: bool,
+    audit: str | None,
 ) -> None:
     """Run batches of calls from a file or standard input.
 
@@ -47,10 +55,19 @@ def command(
     input cannot be read, 130 after an interrupt.
     """
     batches = read_calls(*_input(calls))
-    session = open_for(ctx, workspace=workspace, profile=profile, mode=mode)
     # Imported late: a wrong option or unreadable input should not wait for asyncio.
+    from toolcrib.cli.approval import terminal_handler
     from toolcrib.cli.runner import run_batches
 
+    interact = terminal_handler(input_is_taken=calls == "-")
+    session = open_for(
+        ctx,
+        workspace=workspace,
+        profile=profile,
+        mode=mode,
+        interact=interact,
+        overrides={"permission": {"audit_file": os.path.abspath(audit)}} if audit else None,
+    )
     ctx.exit(run_batches(session, batches, as_json=as_json, events=events))
 
 

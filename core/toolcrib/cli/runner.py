@@ -58,6 +58,8 @@ class _Run:
         self._open: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
         self._done = 0
         self._line_shown = False
+        self._asking = False
+        self._held: list[Completion] = []
         self._ended = False
 
     @property
@@ -67,6 +69,7 @@ class _Run:
     async def run(self) -> None:
         if self._events:
             self._session.subscribe(_print_event)
+        self._session.interactions.on_change(self._questions_changed)
         try:
             with self._signals():
                 for number, batch in enumerate(self._batches, 1):
@@ -97,6 +100,9 @@ class _Run:
     def _print(self, done: Completion) -> None:
         if self._ended:
             return
+        if self._asking and sys.stdout.isatty():
+            self._held.append(done)
+            return
         call = self._open[done.id].pop(0)
         self._done += 1
         self._clear_line()
@@ -104,6 +110,15 @@ class _Run:
             print_record(done)
         else:
             print_entry(done, call["arguments"])
+
+    def _questions_changed(self, waiting: tuple[str, ...]) -> None:
+        """Write nothing else to the terminal while a question stands there."""
+        self._clear_line()
+        self._asking = bool(waiting)
+        if not self._asking:
+            held, self._held = self._held, []
+            for done in held:
+                self._print(done)
 
     def _abort_open(self) -> None:
         """Calls that an interrupt kept from starting, or from being waited for, have a result."""
@@ -121,7 +136,9 @@ class _Run:
                 f"batch {self._batch} of {len(self._batches)}: {self._done} of "
                 f"{total} calls done after {monotonic() - started:.0f} s"
             )
-            if terminal:
+            if self._asking:
+                pass
+            elif terminal:
                 self._line_shown = True
                 _write_error(_CLEAR_LINE + text)
             else:
@@ -151,6 +168,9 @@ class _Run:
 
     def _interrupt(self, number: int) -> None:
         self._clear_line()
+        if self._asking:
+            _write_error("\n")
+            self._questions_changed(())
         if not self._signal:
             self._signal = number
             tell("interrupted: stopping what runs; once more ends at once")
