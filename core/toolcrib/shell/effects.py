@@ -1,0 +1,289 @@
+"""The paths that a command reads and writes, and whether it is known to change nothing.
+
+Whatever is not certain counts as a change. A program that is not in the tables may touch anything;
+of what it is given, that which looks like a path counts as read, so that no secret is handed over
+unseen. It does not count as written: every test run would seem to write its sources.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from posixpath import dirname
+
+from toolcrib.shell.git import git_effects
+from toolcrib.shell.model import UNKNOWN, Assignment, PathEffect, SimpleCommand, Word
+from toolcrib.shell.options import Arguments, is_one, read_arguments
+from toolcrib.shell.programs import PROGRAMS, WRAPPERS, Program
+from toolcrib.shell.special import SPECIAL
+from toolcrib.shell.touched import Touched, folder_of
+
+_TRUSTED_FOLDERS = frozenset(("", "/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin"))
+_SINKS = frozenset(("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/full"))
+_SOCKETS = ("/dev/tcp/", "/dev/udp/")
+# Names that only say how output looks; any other one may tell a program what to run.
+_HARMLESS_NAME = re.compile(
+    r"LANG|LANGUAGE|LC_[A-Z]+|TZ|NO_COLOR|CLICOLOR|FORCE_COLOR|COLUMNS|LINES|GIT_OPTIONAL_LOCKS"
+)
+_PRIVATE_NAME = re.compile(r"[a-z_][a-z0-9_]*")
+
+
+def effects_of(command: SimpleCommand, home_dir: str | None) -> tuple[tuple[PathEffect, ...], bool]:
+    """What a command touches, and whether it is known to change nothing.
+
+    Changing nothing also means to talk to no other machine and to run nothing that is not itself a
+    command of the script.
+
+    Args:
+        home_dir: absolute; what `~` stands for. Without it, such paths are not known.
+    """
+    touched = Touched(command, home_dir)
+    harmless = all(map(_is_harmless, _assignments(command)))
+    if command.words:
+        harmless = _program_effects(touched) and harmless
+    for redirect in command.redirects:
+        if redirect.target is not None:
+            if redirect.kind in ("read", "readwrite"):
+                touched.read(redirect.target, by="<")
+            if redirect.kind in ("write", "readwrite"):
+                touched.write(redirect.target, by=">")
+    effects = tuple(dict.fromkeys(touched.effects))
+    return effects, harmless and all(map(_changes_nothing, effects))
+
+
+def _changes_nothing(effect: PathEffect) -> bool:
+    if effect.path is not None and effect.path.startswith(_SOCKETS):
+        return False
+    return effect.operation == "read" or effect.path in _SINKS
+
+
+def _assignments(command: SimpleCommand) -> tuple[Assignment, ...]:
+    """Those in front of a command, and those that `env` makes."""
+    found = list(command.assignments)
+    if command.program == "env":
+        for word in command.words[1:]:
+            name, equals, _ = word.text.partition("=")
+            if equals and not name.startswith("-"):
+                found.append(Assignment(name, word))
+            elif not name.startswith("-"):
+                break
+    return tuple(found)
+
+
+def _is_harmless(assignment: Assignment) -> bool:
+    # No program looks for a name in small letters, but for those of proxies.
+    name = assignment.name
+    if name.endswith("_proxy"):
+        return False
+    return bool(_PRIVATE_NAME.fullmatch(name) or _HARMLESS_NAME.fullmatch(name))
+
+
+def _program_effects(touched: Touched) -> bool:
+    """Note what a program touches by its operands; tell whether it is known to be harmless."""
+    command = touched.command
+    name, words = command.program, command.words[1:]
+    trusted = name is not None and dirname(command.words[0].text) in _TRUSTED_FOLDERS
+    if name == "git":
+        return git_effects(touched, words) and trusted
+    if name is not None and name in SPECIAL:
+        return SPECIAL[name](touched, words) and trusted
+    if name is None or name not in PROGRAMS:
+        for word in words:
+            touched.read_if_path(word)
+        return False
+    program = PROGRAMS[name]
+    arguments = read_arguments(words, program)
+    listed_effects(touched, arguments, program)
+    if name in WRAPPERS and not command.transparent:
+        asks_only = name == "command" and words[:1] and words[0].text in ("-v", "-V")
+        shows_names = name == "env" and not words
+        return trusted and bool(asks_only or shows_names)
+    return trusted and is_harmless(arguments, program)
+
+
+def is_harmless(arguments: Arguments, program: Program) -> bool:
+    """Whether a program with such arguments changes nothing but the paths noted as written."""
+    if program.harmless != "listed":
+        return program.harmless == "always"
+    doubtful = arguments.strangers or arguments.abbreviated or not arguments.certain
+    return not doubtful and not arguments.names & (program.changes | program.change_values)
+
+
+def listed_effects(touched: Touched, arguments: Arguments, program: Program) -> None:
+    """Note what a program that the tables describe reads and writes."""
+    for word in arguments.values(program.reads):
+        touched.read(word)
+    for word in arguments.values(program.lists):
+        touched.read(word)
+        touched.read_unknown(word)
+    for word in arguments.values(program.writes):
+        touched.write(word)
+    for word in arguments.strangers:
+        touched.read_if_path(word)
+    operands = arguments.operands
+    if program.skip and not arguments.names & program.given_by:
+        if arguments.strangers:  # one of them may have taken what looks like an operand
+            for word in operands[: program.skip]:
+                touched.read_if_path(word)
+        operands = operands[program.skip :]
+    recursive = "*" in program.recursive or bool(arguments.names & program.recursive)
+    if not operands and (program.folder or (recursive and program.role == "read")):
+        operands = (touched.cwd,)
+    _ROLES[program.role](touched, operands, arguments, program, recursive)
+
+
+_RoleEffects = Callable[[Touched, tuple[Word, ...], Arguments, Program, bool], None]
+
+
+def _nothing(
+    touched: Touched, operands: tuple[Word, ...], _a: Arguments, program: Program, _r: bool
+) -> None:
+    """What `curl` downloads has the name that the address ends with."""
+    name = touched.command.program
+    for word in _a.values(program.into):
+        touched.write(word)
+    if (name == "wget" and not _a.names & {"-O", "--output-document"}) or (
+        name == "curl" and _a.names & program.changes
+    ):
+        folder = next(_a.values(program.into), touched.cwd)
+        for word in operands:
+            touched.write_into(folder, word)
+    if name == "curl":
+        for word in _a.values(program.values):
+            if word.text.startswith("@") or "=@" in word.text or UNKNOWN in word.text:
+                touched.read_if_path(word)
+    if name in ("curl", "wget"):
+        for word in operands:
+            if word.text.startswith("file:"):
+                touched.read_if_path(word)
+
+
+def _read(
+    touched: Touched, operands: tuple[Word, ...], _a: Arguments, _p: Program, recursive: bool
+) -> None:
+    for word in operands:
+        touched.read(word, recursive=recursive)
+
+
+def _write(
+    touched: Touched, operands: tuple[Word, ...], arguments: Arguments, program: Program, r: bool
+) -> None:
+    for word in operands:
+        touched.write(word, recursive=r)
+    if touched.command.program == "patch" and not operands:
+        # The names stand in the patch.
+        touched.write_unknown(next(arguments.values(program.into), touched.cwd))
+
+
+def _first(
+    touched: Touched, operands: tuple[Word, ...], arguments: Arguments, program: Program, _r: bool
+) -> None:
+    script_given = bool(arguments.names & program.given_by)
+    if operands and not script_given:
+        touched.read(operands[0])
+        operands = operands[1:]
+    for word in operands:
+        touched.read_if_path(word)
+    in_place = any(word.text.startswith("-i") for word in arguments.strangers)
+    if in_place and touched.command.program in ("perl", "ruby"):
+        for word in operands:
+            touched.write(word)
+
+
+def _in_and_out(
+    touched: Touched, operands: tuple[Word, ...], _a: Arguments, _p: Program, _r: bool
+) -> None:
+    for word in operands[:1]:
+        touched.read(word)
+    spread = any(not is_one(word) for word in operands[:1])
+    outputs = operands[1:2] or (operands[:1] if spread else ())
+    for word in outputs:
+        touched.write(word)
+    if touched.command.program == "split":
+        prefix = outputs[0] if outputs else Word("x", "x")
+        if prefix.literal:
+            touched.write(Word(prefix.source, UNKNOWN, f"{prefix.text}*"))
+
+
+def _compress(
+    touched: Touched, operands: tuple[Word, ...], arguments: Arguments, _p: Program, recursive: bool
+) -> None:
+    only_shows = arguments.names & {"-c", "--stdout", "--to-stdout", "-t", "-l", "--list"}
+    for word in operands:
+        touched.read(word, recursive=recursive)
+        if not only_shows:
+            touched.write(word, recursive=recursive)
+            touched.write_unknown(word)
+
+
+def _copy(
+    touched: Touched, operands: tuple[Word, ...], arguments: Arguments, program: Program, r: bool
+) -> None:
+    sources, folders = _sources(operands, arguments, program)
+    if program.changes & arguments.names:  # `install -d` makes folders
+        for word in operands:
+            touched.write(word)
+        return
+    for word in sources:
+        touched.read(word, recursive=r)
+    _arrive(touched, sources, folders, recursive=r)
+
+
+def _move(
+    touched: Touched, operands: tuple[Word, ...], arguments: Arguments, program: Program, _r: bool
+) -> None:
+    sources, folders = _sources(operands, arguments, program)
+    for word in sources:
+        touched.read(word, recursive=True)
+        touched.write(word, recursive=True)
+    _arrive(touched, sources, folders, recursive=True)
+
+
+def _link(
+    touched: Touched, operands: tuple[Word, ...], arguments: Arguments, program: Program, _r: bool
+) -> None:
+    sources, folders = _sources(operands, arguments, program)
+    if len(operands) == 1:
+        sources, folders = operands, (touched.cwd,)
+    for word in sources:
+        touched.read(word)
+        # What a symbolic link says counts from where it lies.
+        if word.literal and not word.text.startswith(("/", "~")):
+            for folder in folders:
+                if folder.literal and "/" in folder.text:
+                    base = folder_of(folder)
+                    touched.read(Word(word.source, f"{base.text}/{word.text}"))
+    _arrive(touched, sources, folders, recursive=False)
+
+
+def _sources(
+    operands: tuple[Word, ...], arguments: Arguments, program: Program
+) -> tuple[tuple[Word, ...], tuple[Word, ...]]:
+    """What is copied, and where to."""
+    folders = tuple(arguments.values(program.into))
+    if folders:
+        return operands, folders
+    return operands[:-1], operands[-1:]
+
+
+def _arrive(
+    touched: Touched, sources: tuple[Word, ...], folders: tuple[Word, ...], *, recursive: bool
+) -> None:
+    """Note that something comes to lie at a place, or in it if that is a folder."""
+    for folder in folders:
+        touched.write(folder)
+        for word in sources:
+            touched.write_into(folder, word, recursive=recursive)
+
+
+_ROLES: dict[str, _RoleEffects] = {
+    "none": _nothing,
+    "read": _read,
+    "write": _write,
+    "first": _first,
+    "in-out": _in_and_out,
+    "compress": _compress,
+    "copy": _copy,
+    "move": _move,
+    "link": _link,
+}
