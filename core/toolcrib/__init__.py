@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from toolcrib.contract.context import ToolContext as ToolContext
     from toolcrib.contract.context import Update as Update
     from toolcrib.contract.contribution import ActivationContext as ActivationContext
+    from toolcrib.contract.contribution import RuntimeContribution as RuntimeContribution
     from toolcrib.contract.contribution import ToolContribution as ToolContribution
     from toolcrib.contract.description import read_description as read_description
     from toolcrib.contract.display import CommandDisplay as CommandDisplay
@@ -63,7 +64,11 @@ _HOMES = {
     "toolcrib.contract.answers": ["Allow", "Approve", "Ask", "Deny", "Proceed", "Veto"],
     "toolcrib.contract.call": ["Outcome", "ToolCall"],
     "toolcrib.contract.context": ["ToolContext", "Update"],
-    "toolcrib.contract.contribution": ["ActivationContext", "ToolContribution"],
+    "toolcrib.contract.contribution": [
+        "ActivationContext",
+        "RuntimeContribution",
+        "ToolContribution",
+    ],
     "toolcrib.contract.description": ["read_description"],
     "toolcrib.contract.display": [
         "CommandDisplay",

@@ -6,7 +6,6 @@ import contextlib
 import inspect
 import sys
 from collections.abc import Callable, Mapping
-from importlib import import_module
 from typing import Any, Literal
 
 from attrs import define, frozen
@@ -17,10 +16,11 @@ from toolcrib.decisions import Decision, Filter
 from toolcrib.errors import ConfigError
 from toolcrib.features import FeatureState
 from toolcrib.plugins.hook_calls import discard
-from toolcrib.plugins.loader import PluginHost, describe
+from toolcrib.plugins.loader import PluginHost, describe, load_factory
 from toolcrib.plugins.records import PluginRecord
 from toolcrib.policy import ToolPolicy, disallows_tool, lists_tool, suggest
 from toolcrib.registry import RegisteredTool, ToolRegistry
+from toolcrib.runtime import Status
 from toolcrib.services import Scope
 
 
@@ -37,6 +37,7 @@ class Conditions:
     features: Mapping[str, FeatureState]
     capabilities: frozenset[str]
     runtime: str
+    runtime_status: Status
     workspace_policy: ToolPolicy
     profile: str
     profile_policy: ToolPolicy
@@ -240,7 +241,9 @@ class Activation:
         if missing:
             return Refusal(
                 "runtime",
-                f"the runtime {on.runtime!r} lacks {', '.join(sorted(missing))}",
+                f"the runtime {on.runtime!r} lacks {', '.join(sorted(missing))}"
+                if on.runtime_status in ("ready", "degraded")
+                else f"the runtime {on.runtime!r} is {on.runtime_status}",
                 "use a runtime that offers it",
             )
         source = _source(record, contribution)
@@ -318,20 +321,14 @@ class Activation:
             disclosure=contribution.disclosure,
             domain=contribution.domain,
             plugin=record.name,
+            requires=contribution.requires,
         )
         self._active[contribution.name] = _Active(contribution, self._registry.add(entry))
         return None
 
     def _make(self, contribution: ToolContribution) -> Any:
-        factory: Any = contribution.factory
         with contextlib.redirect_stdout(sys.stderr):
-            if isinstance(factory, str):
-                module, colon, attribute = factory.partition(":")
-                if not colon:
-                    raise ValueError(
-                        f"factory {factory!r} is no place such as 'package.module:Class'"
-                    )
-                factory = getattr(import_module(module), attribute)
+            factory = load_factory(contribution.factory)
             tool = self._scope.construct(factory) if _is_constructor(factory) else factory
         name = getattr(tool, "name", None)
         if name != contribution.name:

@@ -20,6 +20,7 @@ from toolcrib.plugins.loader import describe
 from toolcrib.policy import ToolPolicy, suggest
 from toolcrib.profiles import Profile
 from toolcrib.registry import ToolRegistry
+from toolcrib.runtimes import Generation
 from toolcrib.services import Scope
 
 if TYPE_CHECKING:
@@ -147,8 +148,8 @@ class Agent:
         return self.session.outputs
 
     @property
-    def generation(self) -> str:
-        return self.session.runtime.generation
+    def generation(self) -> Generation:
+        return self.session.binding.stay.generation
 
     def refusal(self, name: str, source: Source) -> str | None:
         """Why the tool policy forbids a registered tool, in words for the model, or None."""
@@ -208,11 +209,13 @@ class Agent:
     def _conditions(self) -> Conditions:
         if self._on is None:
             session, profile, tools = self.session, self.profile, self.session.settings
+            generation = self.generation
             self._on = Conditions(
                 blocked=session.blocked_plugins,
                 features=self.features,
-                capabilities=session.runtime.capabilities,
-                runtime=session.runtime.id,
+                capabilities=generation.capabilities,
+                runtime=generation.runtime.id,
+                runtime_status=generation.status,
                 workspace_policy=ToolPolicy(
                     tools=tools.workspace_tools.enabled,
                     disallowed_tools=tools.workspace_tools.disabled,

@@ -25,6 +25,7 @@ class RegisteredTool:
     disclosure: Disclosure = "inline"
     domain: str = "other"
     plugin: str = ""
+    requires: frozenset[str] = frozenset()
     schema: Mapping[str, Any] | None = field(default=None, init=False, repr=False)
     check: Callable[[Any], str | None] | None = field(default=None, init=False, repr=False)
     structure: Callable[[Any], Any] | None = field(default=None, init=False, repr=False)

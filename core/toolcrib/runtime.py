@@ -1,10 +1,10 @@
-"""Where tools act: a runtime offers capabilities and an environment, in numbered generations."""
+"""Where tools act: a runtime offers capabilities, an environment, and a way to start programs."""
 
 from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 
 from attrs import field, frozen
@@ -12,6 +12,8 @@ from attrs import field, frozen
 if TYPE_CHECKING:
     from toolcrib.paths import Workspace
 
+LOCAL = "local"
+"""The name of the runtime that is this machine itself."""
 Capability = Literal["fs", "process"]
 Status = Literal["connecting", "ready", "degraded", "disconnected", "draining", "disposed"]
 
@@ -32,14 +34,12 @@ class Launch:
 class Runtime(Protocol):
     """A place where tools act.
 
-    `generation` changes whenever the place does: a call that was resolved in one generation is
-    not executed in another.
+    `id` names it. `capabilities` are `fs` for its files and `process` for its programs; one that
+    is `degraded` names those that are left. `shell` is an absolute path there.
     """
 
     @property
     def id(self) -> str: ...
-    @property
-    def generation(self) -> str: ...
     @property
     def capabilities(self) -> frozenset[str]: ...
     @property
@@ -61,7 +61,19 @@ class Runtime(Protocol):
         ...
 
     async def aclose(self) -> None:
-        """End whatever still runs there."""
+        """End whatever still runs there. Called once, by the session that used it."""
+        ...
+
+
+@runtime_checkable
+class StatusSource(Protocol):
+    """A runtime whose status or capabilities change by themselves."""
+
+    def on_status(self, listener: Callable[[], None]) -> Callable[[], None]:
+        """Have `listener` called after each change, in the thread of the session's event loop.
+
+        Returns the function that ends it.
+        """
         ...
 
 
@@ -69,8 +81,7 @@ class Runtime(Protocol):
 class LocalRuntime:
     """This machine: its files and its processes. `shell` is the absolute path of a bash or sh."""
 
-    id: str = "local"
-    generation: str = "local-1"
+    id: str = LOCAL
     capabilities: frozenset[str] = frozenset({"fs", "process"})
     environment: Mapping[str, str] = field(factory=lambda: os.environ, repr=False)
     status: Status = "ready"

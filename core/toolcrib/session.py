@@ -8,14 +8,17 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, get_args
+from typing import TYPE_CHECKING, Any, Self, TypeVar, get_args
+from weakref import WeakSet
 
 from toolcrib.agent import Agent, ToolInfo
+from toolcrib.binding import Binding, Offers
 from toolcrib.config.folders import state_folder
 from toolcrib.config.load import load_settings
 from toolcrib.config.permission import Mode
 from toolcrib.config.sections import build_section
 from toolcrib.config.settings import Settings
+from toolcrib.contract.contribution import RuntimeContribution
 from toolcrib.decisions import Decision
 from toolcrib.errors import ConfigError, PluginError
 from toolcrib.features import Feature
@@ -24,12 +27,14 @@ from toolcrib.plugins.hook_calls import Implementation
 from toolcrib.plugins.loader import PluginHost, describe, wanted_sources
 from toolcrib.plugins.records import OWN_DISTRIBUTION
 from toolcrib.profiles import Profile, resolve_profile
-from toolcrib.runtime import LocalRuntime, Runtime
+from toolcrib.runtime import LOCAL, LocalRuntime, Runtime
 from toolcrib.services import Scope
 
 PERMISSION_PLUGIN = "permissions"
 
 if TYPE_CHECKING:
+T = TypeVar("T")
+
     from toolcrib.approvals.store import SessionApprovals
     from toolcrib.contract.events import Event
     from toolcrib.contract.interaction import InteractionHandler
@@ -38,6 +43,7 @@ if TYPE_CHECKING:
     from toolcrib.pipeline.scheduler import Scheduler
     from toolcrib.truncation import OutputStore
 
+    from toolcrib.runtimes import Generation
 
 class Crib:
     """The plugins and services of a process, shared by its sessions."""
@@ -76,25 +82,33 @@ class Crib:
 
     def features(self) -> list[Feature]:
         """The features that plugins describe."""
-        return self._collect("contribute_feature", Feature)
+        return [feature for _, feature in self._collect("contribute_feature", Feature)]
 
     def profiles(self) -> dict[str, Profile]:
         """The profiles that plugins offer, by name; the first one with a name counts."""
         found: dict[str, Profile] = {}
-        for profile in self._collect("contribute_profile", Profile):
+        for _, profile in self._collect("contribute_profile", Profile):
             found.setdefault(profile.name, profile)
         return found
 
-    def runtimes(self) -> dict[str, Runtime]:
-        """The runtimes that plugins offer, by id, beside `local`."""
-        return {runtime.id: runtime for runtime in self._collect("contribute_runtime", Runtime)}
+    def runtimes(self) -> Offers:
+        """The runtimes that plugins offer beside `local`, by name, each with its plugin's."""
+        found: dict[str, tuple[str, RuntimeContribution]] = {}
+        for plugin, item in self._collect("contribute_runtime", RuntimeContribution):
+            if item.id == LOCAL or item.id in found:
+                problem = f"there is a runtime {item.id!r} already; give yours another name"
+                self.plugins.report(plugin, "duplicate", problem)
+            else:
+                found[item.id] = (plugin, item)
+        return found
 
-    def _collect(self, hook: str, kind: type[Any]) -> list[Any]:
+    def _collect(self, hook: str, kind: type[T]) -> list[tuple[str, T]]:
+        """What plugins answer to a hook, each with its plugin's name."""
         if hook not in self._collected:
             items = []
             for plugin, item in self.plugins.collect(hook):
                 if isinstance(item, kind):
-                    items.append(item)
+                    items.append((plugin, item))
                 else:
                     self.plugins.report(plugin, "contribute", f"{hook} gave {item!r}")
             self._collected[hook] = items
@@ -118,7 +132,7 @@ class Session:
         profile: str | None,
         mode: Mode | None,
         environment: Mapping[str, str],
-        runtime: Runtime | None = None,
+        runtime: str | Runtime | None = None,
         overrides: Mapping[str, Any] | None = None,
         interact: InteractionHandler | None = None,
         owns_crib: bool = False,
@@ -133,7 +147,6 @@ class Session:
         self._overrides = overrides
         self._interact = interact
         self.environment = environment
-        self.runtime: Runtime = runtime or LocalRuntime(environment=environment)
         self.disabled_tools: frozenset[str] = frozenset()
         self.blocked_plugins = frozenset(settings.plugins.blocked)
         self._listeners: list[Callable[[Event], None]] = []
@@ -143,11 +156,16 @@ class Session:
         chosen = self._resolved_profile(profile or settings.default_profile, settings)
         self.main = Agent(self, "main", chosen)
         self._take_profile(chosen)
+        local = LocalRuntime(environment=environment)
+        self.binding = Binding(workspace, self.scope, local, crib.runtimes)
+        self.binding.use(runtime or settings.default_runtime)
         offer_services(crib.plugins, self.main.scope)
         self.main.refresh("start")
         self._ignore_plugins = crib.plugins.on_change(self._plugins_changed)
 
     def tools(self) -> list[ToolInfo]:
+        self.binding.moved = self._runtime_changed
+        self.binding.lost = self._runtime_lost
         """The active tools of the main agent, in name order."""
         return self.main.tools()
 
@@ -184,11 +202,30 @@ class Session:
         self.disabled_tools -= set(names)
         self.main.refresh("policy")
 
-    def use_runtime(self, runtime: Runtime) -> None:
-        """Let tools act somewhere else; what the new place cannot do is withdrawn."""
-        self.runtime = runtime
-        self.scope.add_value(Runtime, runtime)
-        self.main.refresh("runtime")
+    @property
+    def runtime(self) -> Runtime:
+        """Where tools act."""
+        return self.binding.stay.runtime
+
+    def use_runtime(self, runtime: str | Runtime) -> None:
+        """Let tools act somewhere else; what the new place cannot do is withdrawn.
+
+        `runtime` is the name of one on offer, or a runtime of the host's own, which the session
+        then closes when another takes its name or the session ends. Calls that run go on where
+        they are. Raises RuntimeUnavailable, and leaves everything as it was, when there is no such
+        runtime or it cannot be used; staying in the same one changes nothing.
+        """
+        self.binding.use(runtime)
+
+    def _runtime_changed(self, elsewhere: bool) -> None:
+        # Tools hold the runtime, and the workspace as it is seen from there.
+        self.main.refresh("runtime", renew=elsewhere)
+        if self.main.observed:
+            self.main.emit(self.binding.stay.event(self.main.name))
+
+    def _runtime_lost(self, generation: Generation) -> None:
+        if "executor" in self.main.__dict__:
+            self.main.executor.lose(generation)
 
     def use_profile(self, name: str) -> None:
         """Give the main agent another profile; raises ConfigError when there is none."""
@@ -315,13 +352,13 @@ class Session:
         self._ignore_plugins()
         if "executor" in self.main.__dict__:
             await self.main.executor.aclose()
-        scopes = [self.main.scope, self.scope]
+        closers = [self.main.scope.aclose, self.binding.registry.aclose, self.scope.aclose]
         if self._owns_crib:
-            scopes.append(self.crib.scope)
+            closers.append(self.crib.scope.aclose)
         failures: list[ExceptionGroup[Exception]] = []
-        for scope in scopes:
+        for close in closers:
             try:
-                await scope.aclose()
+                await close()
             except ExceptionGroup as failure:
                 failures.append(failure)
         if failures:
@@ -335,9 +372,7 @@ class Session:
     def _offer_values(self) -> None:
         scope = self.scope
         scope.add_value(Session, self)
-        scope.add_value(Workspace, self.workspace)
         scope.add_value(Settings, self.settings)
-        scope.add_value(Runtime, self.runtime)
         scope.use_settings(lambda cls: build_section(cls, self.settings))
 
 
@@ -393,7 +428,7 @@ def open_session(
     plugins: Iterable[object] = (),
     autoload: bool = True,
     additional_dirs: Iterable[str] = (),
-    runtime: Runtime | None = None,
+    runtime: str | Runtime | None = None,
     environ: Mapping[str, str] | None = None,
     overrides: Mapping[str, Any] | None = None,
     interact: InteractionHandler | None = None,
@@ -409,7 +444,8 @@ def open_session(
         plugins: modules or objects with hooks, registered beside the installed plugins.
         autoload: whether to load the plugins of other distributions than toolcrib.
         additional_dirs: more folders that count as part of the workspace.
-        runtime: where tools act; this machine by default.
+        runtime: where tools act: the name of a runtime (`local`, or one that a plugin offers), or
+            a runtime, which the session closes. Without it the configured one, else this machine.
         environ: the environment variables, instead of those of the process.
         overrides: configuration that wins over all files, in their shape.
         interact: answers the questions of the session: approvals and others. Without it nobody can
@@ -436,6 +472,7 @@ def open_session(
         ) from None
     if not root.is_dir():
         raise NotADirectoryError(f"the workspace {str(root)!r} is not a folder")
+        RuntimeUnavailable: there is no such runtime, or it cannot be used.
     settings = load_settings(workspace=root, environ=environ, overrides=overrides)
     owns_crib = crib is None
     if crib is None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
@@ -88,14 +87,8 @@ def contribution(name: str, factory: Any = None, **more: Any) -> toolcrib.ToolCo
     return toolcrib.ToolContribution(name=name, factory=factory or echo(name, name), **more)
 
 
-def place(id: str, *capabilities: str) -> Any:
-    return SimpleNamespace(
-        id=id,
-        generation=f"{id}-1",
-        capabilities=frozenset(capabilities),
-        environment=os.environ,
-        shell="/bin/sh",
-    )
+def place(id: str, *capabilities: str) -> toolcrib.Runtime:
+    return toolcrib.LocalRuntime(id=id, capabilities=frozenset(capabilities))
 
 
 @pytest.fixture

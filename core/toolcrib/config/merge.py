@@ -68,6 +68,7 @@ def merge_readings(
         ),
         profiles=profiles,
         default_profile=str(everything.get("default_profile") or "default"),
+        default_runtime=str(everything.get("default_runtime") or "local"),
         features=structure(everything.get("features", {}), Mapping[str, bool], (), []),
         plugins=PluginsSettings(blocked=_joined(by_scope, "plugins", "blocked")),
         output=_table(readings, "output", OutputSettings),

@@ -27,6 +27,7 @@ _TABLES: Mapping[str, type[Any]] = {
     "output": OutputSettings,
     "workspace": WorkspaceSettings,
 }
+_KEYS = ("default_profile", "default_runtime")
 CORE_TABLES = (*_TABLES, "permission", "profiles", "features")
 
 
@@ -63,12 +64,13 @@ def check(layer: Layer) -> Reading:
     for name, cls in _TABLES.items():
         structure_class(cls, data.get(name, {}), (name,), problems)
     structure(data.get("features", {}), Mapping[str, bool], ("features",), problems)
-    structure(data.get("default_profile", ""), str, ("default_profile",), problems)
+    for name in _KEYS:
+        structure(data.get(name, ""), str, (name,), problems)
     rules = read_permission(data.get("permission", {}), reader)
     profiles = _profiles(data.get("profiles", {}), reader)
     for name, value in data.items():
-        if not _is_tables(value) and name not in ("default_profile", *CORE_TABLES):
-            hint = suggestion(name, ("default_profile", *CORE_TABLES))
+        if not _is_tables(value) and name not in (*_KEYS, *CORE_TABLES):
+            hint = suggestion(name, (*_KEYS, *CORE_TABLES))
             problems.append(((name,), f"unknown key outside of a table; {hint}"))
     return Reading(
         layer=layer,

@@ -62,6 +62,7 @@ class Settings:
         tools: what the user allows; the timeouts are those in force.
         workspace_tools: what the workspace's file leaves of them; it can only restrict.
         default_profile: the profile of a session that is opened without one.
+        default_runtime: the runtime of a session that is opened without one.
         features: turned on or off by name.
         workspace_trusted: whether the workspace's file was allowed to widen anything.
         notices: what was ignored or looks wrong, for the user to know.
@@ -73,6 +74,7 @@ class Settings:
     permission: PermissionSettings = field(factory=PermissionSettings)
     profiles: Mapping[str, Profile] = field(factory=dict)
     default_profile: str = "default"
+    default_runtime: str = "local"
     features: Mapping[str, bool] = field(factory=dict)
     plugins: PluginsSettings = field(factory=PluginsSettings)
     output: OutputSettings = field(factory=OutputSettings)

@@ -22,6 +22,7 @@ MAX_PROJECT_BYTES = 1 << 20
 _VARIABLE = re.compile(r"TOOLCRIB_[A-Z0-9]+(?:_+[A-Z0-9]+)*")
 _SHORT_VARIABLES = {
     "TOOLCRIB_PROFILE": ("default_profile",),
+    "TOOLCRIB_RUNTIME": ("default_runtime",),
     "TOOLCRIB_MODE": ("permission", "default_mode"),
 }
 

@@ -1,4 +1,4 @@
-"""The record by which a plugin says that a tool exists, made without importing the tool."""
+"""The records by which a plugin says that a tool or runtime exists, made without importing it."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ def _names(names: Iterable[str]) -> frozenset[str]:
     return frozenset([names] if isinstance(names, str) else names)
 
 
-def _is_name(contribution: ToolContribution, field: Attribute[Any], value: object) -> None:
+def _is_name(contribution: object, field: Attribute[Any], value: object) -> None:
     if not isinstance(value, str) or not value:
         raise TypeError(f"{field.name} of a contribution has to be a name, not {value!r}")
 
 
-def _is_optional_name(contribution: ToolContribution, field: Attribute[Any], value: object) -> None:
+def _is_optional_name(contribution: object, field: Attribute[Any], value: object) -> None:
     if value is not None:
         _is_name(contribution, field, value)
 
@@ -75,3 +75,21 @@ class ToolContribution:
     source: Source = "plugin"
     overrides: str | None = field(default=None, validator=_is_optional_name)
     settings: Mapping[str, str] = field(factory=dict)
+
+
+@frozen(kw_only=True)
+class RuntimeContribution:
+    """A runtime that a plugin offers; it is made when a session chooses it.
+
+    `factory` is a class or function, or best its place as `"package.module:Class"`; its annotated
+    parameters are services of the session: `Workspace`, `LocalRuntime` (this machine, with its
+    environment), settings of its own. `capabilities` are those of the runtime that it makes.
+    `settings` maps a section of the configuration to the place of the attrs class that describes
+    it; `description` says in a sentence what the place is.
+    """
+
+    id: str = field(validator=_is_name)
+    factory: str | type | Callable[..., Any]
+    capabilities: frozenset[str] = field(converter=_names)
+    settings: Mapping[str, str] = field(factory=dict)
+    description: str = ""

@@ -78,7 +78,97 @@ class PluginProblem:
     message: str
 
 
-Event = ToolCallStarted | ToolProgress | ToolResultReady | ToolListUpdated | PluginProblem
+@frozen(kw_only=True)
+class RuntimeChanged:
+    """Tools act in another runtime now, or theirs can do more or less than before.
+
+    `os`, `shell` and `cwd` are what a model has to know of the place; `text` says it in words.
+    """
+
+    type: ClassVar[str] = "runtime.changed"
+    agent: str
+    id: str
+    generation: str
+    status: str
+    capabilities: tuple[str, ...]
+    os: str
+    shell: str
+    cwd: str
+    text: str
+
+
+@frozen(kw_only=True)
+class PermissionDecided:
+    """What was decided of a call: by which policy, and by which rule of which file and line.
+
+    `decision` is `allow`, `ask` or `deny`; `arguments` lacks secrets.
+    """
+
+    type: ClassVar[str] = "permission.decided"
+    agent: str
+    turn_id: str | None
+    call_id: str
+    name: str
+    mode: str
+    decision: str
+    policy: str
+    rule: str | None = None
+    source: str | None = None
+    reason: str | None = None
+    arguments: Any = field(default=None, repr=False)
+
+
+@frozen(kw_only=True)
+class ApprovalRequested:
+    """Somebody is being asked whether a call may run."""
+
+    type: ClassVar[str] = "permission.approval.requested"
+    agent: str
+    turn_id: str | None
+    call_id: str
+    name: str
+    request_id: str
+    policy: str
+    reason: str | None = None
+    display: Display | None = None
+    arguments: Any = field(default=None, repr=False)
+
+
+@frozen(kw_only=True)
+class ApprovalResolved:
+    """The answer to a request.
+
+    `decision` is `approved`, `rejected` or `cancelled`, `scope` how long it holds, `by` who or what
+    answered, `cause` why it was cancelled, `remembered` the rules that were written down, and
+    `duration_ms` how long the answer took, in milliseconds.
+    """
+
+    type: ClassVar[str] = "permission.approval.resolved"
+    agent: str
+    turn_id: str | None
+    call_id: str
+    name: str
+    request_id: str
+    decision: str
+    scope: str
+    by: str | None
+    cause: str | None
+    has_feedback: bool
+    remembered: tuple[str, ...]
+    duration_ms: float
+
+
+Event = (
+    ToolCallStarted
+    | ToolProgress
+    | ToolResultReady
+    | ToolListUpdated
+    | PluginProblem
+    | RuntimeChanged
+    | PermissionDecided
+    | ApprovalRequested
+    | ApprovalResolved
+)
 
 
 def event_to_dict(event: Event) -> dict[str, Any]:

@@ -9,13 +9,12 @@ import pluggy
 
 from toolcrib.contract.answers import BeforeAnswer, PermissionAnswer
 from toolcrib.contract.call import Outcome, ToolCall
-from toolcrib.contract.contribution import ToolContribution
+from toolcrib.contract.contribution import RuntimeContribution, ToolContribution
 
 if TYPE_CHECKING:
     from toolcrib.contract.events import Event
     from toolcrib.features import Feature
     from toolcrib.profiles import Profile
-    from toolcrib.runtime import Runtime
     from toolcrib.services import ServiceRegistrar
 
 PROJECT_NAME = "toolcrib"
@@ -113,8 +112,12 @@ def contribute_profile() -> Profile | Iterable[Profile] | None:
 
 
 @hookspec
-def contribute_runtime() -> Runtime | Iterable[Runtime] | None:
-    """Offer runtimes: other places where tools act. Called once at discovery."""
+def contribute_runtime() -> RuntimeContribution | Iterable[RuntimeContribution] | None:
+    """Offer runtimes: other places where tools act. Called once at discovery.
+
+    Import none here: name its place in `RuntimeContribution.factory`, which is made when a session
+    chooses it. A factory that fails costs the session that wanted it, with the plugin's name.
+    """
     raise NotImplementedError
 
 

@@ -25,6 +25,7 @@ from toolcrib.pipeline.prepare import prepare
 from toolcrib.pipeline.run import duration_ms, finalize, queue_ms, run_body, shape
 from toolcrib.plugins.hook_calls import discard
 from toolcrib.redaction import redacted
+from toolcrib.runtimes import Generation
 
 MAX_CONCURRENT = 16
 """Bodies of one agent that run at the same time."""
@@ -81,6 +82,11 @@ class Executor:
         """Cancel every call that has no result yet; their iterators yield aborted results."""
         for batch in list(self._batches):
             batch.cancel(by_user=by_user)
+
+    def lose(self, generation: Generation) -> None:
+        """A runtime is out of reach: end the calls that act in it, their outcome unknown."""
+        for batch in list(self._batches):
+            batch.lose(generation)
 
     async def aclose(self) -> None:
         """Cancel everything and wait until each call has its result."""
@@ -144,6 +150,13 @@ def _flight(call: object, number: int, turn_id: str | None, host: Host) -> Fligh
     return flight
 
 
+def _cut_result(result: ToolResult, *, lost: bool) -> ToolResult:
+    """What a body that was asked to stop has to say, with the reason why it was asked."""
+    reason = texts.RUNTIME_LOST if lost else texts.INTERRUPTED
+    note = f"{result.note}\n{reason}" if result.note else reason
+    return attrs.evolve(result, note=note, is_error=result.is_error or lost)
+
+
 class _Batch:
     """The calls of one batch, and who waits for their completions."""
 
@@ -192,6 +205,15 @@ class _Batch:
         if self.open:
             self._loop.call_later(GRACE_S, self._abandon)
 
+    def lose(self, generation: Generation) -> None:
+        """End the bodies that act in a runtime which is out of reach."""
+        for flight in self._flights:
+            entry, context = flight.entry, flight.context
+            acts = flight.generation is generation and entry is not None and entry.requires
+            if acts and context is not None and not (flight.finishing or flight.body_ended):
+                flight.lost = True
+                self._stop_soon(flight, context)
+
     def abandon_unprepared(self) -> None:
         """Nobody reads the results any more: what has not been prepared will not run."""
         unprepared = self._next - (self._preparing is not None)
@@ -231,11 +253,8 @@ class _Batch:
         flight.finishing = True
         if flight.outcome is None:
             self._cut_short(flight)
-        elif self._cancelled and isinstance(flight.result, ToolResult):
-            note = flight.result.note
-            flight.result = attrs.evolve(
-                flight.result, note=f"{note}\n{texts.INTERRUPTED}" if note else texts.INTERRUPTED
-            )
+        elif (self._cancelled or flight.lost) and isinstance(flight.result, ToolResult):
+            flight.result = _cut_result(flight.result, lost=flight.lost)
         steps = finalize(flight, self._host)
         if steps is None:
             self._complete(flight)
@@ -258,7 +277,13 @@ class _Batch:
     def _time_out(self, flight: Flight) -> None:
         assert flight.context is not None
         flight.timed_out = True
-        self._interrupt(flight, flight.context)
+        self._stop_soon(flight, flight.context)
+
+    def _stop_soon(self, flight: Flight, context: ToolContext) -> None:
+        """Ask a body to stop, and do without it when it does not."""
+        self._interrupt(flight, context)
+        if flight.limit is not None:
+            flight.limit.cancel()
         flight.limit = self._loop.call_later(GRACE_S, self._give_up, flight)
 
     def _interrupt(self, flight: Flight, context: ToolContext) -> None:
@@ -270,7 +295,9 @@ class _Batch:
     def _cut_short(self, flight: Flight) -> None:
         """Say why a body has no result of its own."""
         name = flight.call.name
-        if flight.timed_out:
+        if flight.lost:
+            flight.refuse("aborted", texts.RUNTIME_LOST)
+        elif flight.timed_out:
             flight.refuse("executed", texts.timed_out(name, self._host.timeouts[name]))
         else:
             flight.refuse("aborted", texts.aborted(bool(self._cancelled), started=True))

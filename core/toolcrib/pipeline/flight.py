@@ -14,6 +14,7 @@ from toolcrib.contract.result import ToolResult
 from toolcrib.pipeline.scheduler import Ticket
 from toolcrib.registry import RegisteredTool
 
+from toolcrib.runtimes import Generation
 Steps = Generator[Awaitable[Any], Any, None]
 """Work that is done at once where it can be, and yields what has to be awaited."""
 
@@ -43,7 +44,7 @@ class Flight:
     result: ToolResult | None = None
     metadata: Any = None
     stops_batch: bool = False
-    generation: str = ""
+    generation: Generation | None = None
     context: ToolContext | None = None
     ticket: Ticket | None = None
     task: asyncio.Task[None] | None = None
@@ -51,6 +52,7 @@ class Flight:
     timed_out: bool = False
     announced: bool = False
     body_ended: bool = False
+    lost: bool = False
     finishing: bool = False
     completed: bool = False
     prepared_at: float = 0.0

@@ -10,6 +10,7 @@ from toolcrib.contract.events import Event
 from toolcrib.pipeline.scheduler import Scheduler
 from toolcrib.plugins.hook_calls import HookTable
 from toolcrib.registry import ToolRegistry
+from toolcrib.runtimes import Generation
 from toolcrib.truncation import OutputStore
 
 
@@ -31,7 +32,7 @@ class Host(Protocol):
     @property
     def timeouts(self) -> Mapping[str, float]: ...
     @property
-    def generation(self) -> str: ...
+    def generation(self) -> Generation: ...
     @property
     def observed(self) -> bool: ...
 

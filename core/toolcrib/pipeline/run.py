@@ -31,13 +31,16 @@ async def run_body(flight: Flight, host: Host) -> None:
     call = flight.call
     execution = call.execution
     assert execution is not None
-    if flight.generation != host.generation:
-        flight.refuse("aborted", texts.RUNTIME_CHANGED)
+    generation = host.generation
+    if (flight.generation is not generation or not generation.open) and _needs_runtime(flight):
+        changed = flight.generation is not generation
+        flight.refuse("aborted", texts.RUNTIME_CHANGED if changed else texts.RUNTIME_AWAY)
         return
     send = _sender(flight, host) if host.observed else None
     context = flight.context = ToolContext(
         call.turn_id, call.id, call.name, flight.metadata, False, send, host.outputs
     )
+    generation.leases += 1
     flight.started_at = perf_counter()
     try:
         result = await execution.execute(context)
@@ -52,7 +55,12 @@ async def run_body(flight: Flight, host: Host) -> None:
         result = ToolResult.error(f"{call.name} failed: {describe(error)}")
     finally:
         flight.ended_at = perf_counter()
+        generation.release()
     flight.settle("executed", result)
+
+
+def _needs_runtime(flight: Flight) -> bool:
+    return flight.entry is not None and bool(flight.entry.requires)
 
 
 def _sender(flight: Flight, host: Host) -> Callable[[Update], None]:

@@ -15,6 +15,14 @@ RUNTIME_CHANGED = (
     "The runtime changed between resolving this call and running it, so it was not run. "
     "Call the tool again."
 )
+RUNTIME_AWAY = (
+    "The runtime went away between resolving this call and running it, so it was not run. "
+    "Nothing was done."
+)
+RUNTIME_LOST = (
+    "The runtime was disconnected while this call ran: its outcome is unknown. It may have done "
+    "nothing, a part or all of its work; find out before you repeat it."
+)
 
 
 def invalid_arguments(name: str, problem: str) -> str:

@@ -208,7 +208,7 @@ class PluginHost:
     def _check_place(self, record: PluginRecord) -> None:
         """Tell of a place among the permission policies that there is not."""
         policies = get_args(PolicyName)
-        for side, known in (("before", policies[1:]), ("after", policies)):
+        for side, known in (("before", policies[2:]), ("after", policies[1:])):
             place = getattr(record.plugin.check_permission, f"toolcrib_{side}", None)
             if place is not None and place not in known:
                 near = suggest(place, known)
@@ -246,6 +246,15 @@ def _resolve(value: str) -> Any:
     for name in filter(None, attribute.strip().split(".")):
         target = getattr(target, name)
     return target
+
+
+def load_factory(factory: Any) -> Any:
+    """What a contribution names as its factory, imported if it is a place."""
+    if not isinstance(factory, str):
+        return factory
+    if ":" not in factory:
+        raise ValueError(f"factory {factory!r} is no place such as 'package.module:Class'")
+    return _resolve(factory)
 
 
 def _spec_names() -> set[str]:

@@ -275,7 +275,7 @@ async def test_the_runtime_may_not_change_between_resolving_and_running(
 
     async def switches(context: ToolContext) -> toolcrib.ToolResult:
         await asyncio.sleep(0)
-        session.use_runtime(LocalRuntime(generation="local-2"))
+        session.use_runtime(LocalRuntime())
         return OK
 
     async def body(context: ToolContext) -> toolcrib.ToolResult:

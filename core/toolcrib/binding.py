@@ -1,0 +1,216 @@
+"""Which runtime the tools of a session act in, and how one that a plugin offers is made."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import sys
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from attrs import frozen
+
+from toolcrib.contract.contribution import RuntimeContribution
+from toolcrib.errors import ConfigError, RuntimeUnavailable
+from toolcrib.paths import Workspace
+from toolcrib.plugins.hook_calls import discard
+from toolcrib.plugins.loader import describe, load_factory
+from toolcrib.policy import suggest
+from toolcrib.runtime import LOCAL, LocalRuntime, Runtime
+from toolcrib.runtimes import Generation, RuntimeRegistry, require_implemented, require_open
+from toolcrib.services import Scope
+
+if TYPE_CHECKING:
+    from toolcrib.contract.events import RuntimeChanged
+
+Offers = Mapping[str, tuple[str, RuntimeContribution]]
+"""By the runtime's name: the plugin that offers it, and what it says of it."""
+
+
+@frozen(eq=False)
+class Stay:
+    """The time that a session spends in one generation of a runtime.
+
+    `workspace` is the session's as tools see it there.
+    """
+
+    generation: Generation
+    workspace: Workspace
+
+    @property
+    def runtime(self) -> Runtime:
+        return self.generation.runtime
+
+    def event(self, agent: str) -> RuntimeChanged:
+        """What there is to know about the place, for an agent whose tools act there now."""
+        import platform
+
+        from toolcrib.contract.events import RuntimeChanged
+
+        generation, runtime, cwd = self.generation, self.runtime, self.workspace.root
+        system: str = getattr(runtime, "os", None) or platform.system()
+        capabilities = tuple(sorted(generation.capabilities))
+        text = (
+            f"Tools act in the runtime {runtime.id!r} now ({system}, shell {runtime.shell}, working "
+            f"directory {cwd}); it offers {', '.join(capabilities) or 'nothing'}."
+            if generation.open
+            else f"The runtime {runtime.id!r} is {generation.status}: tools that need it are "
+            "withdrawn until it is back."
+        )
+        return RuntimeChanged(
+            agent=agent,
+            id=runtime.id,
+            generation=generation.id,
+            status=generation.status,
+            capabilities=capabilities,
+            os=system,
+            shell=runtime.shell,
+            cwd=cwd,
+            text=text,
+        )
+
+
+class Binding:
+    """Ties a session to one of the runtimes at a time.
+
+    `moved` is called after a change: with True when the session is somewhere else now, with False
+    when the runtime it is in can do more or less than before. `lost` is given a generation that
+    is out of reach, with whatever runs there. `stay` is there after the first `use`.
+    """
+
+    stay: Stay
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        scope: Scope,
+        local: LocalRuntime,
+        offers: Callable[[], Offers],
+    ) -> None:
+        self._workspace = workspace
+        self._scope = scope
+        self._local = local
+        self._offers = offers
+        self.moved: Callable[[bool], None] = lambda elsewhere: None
+        self.lost: Callable[[Generation], None] = lambda generation: None
+        self.registry = RuntimeRegistry(self._changed)
+        scope.add_value(LocalRuntime, local)
+
+    def use(self, wanted: str | Runtime) -> None:
+        """Go to a runtime; staying where the session is changes nothing.
+
+        Raises RuntimeUnavailable, and leaves everything as it was, when it cannot be used.
+        """
+        if isinstance(wanted, str):
+            generation = self._named(wanted)
+        else:
+            generation = self._given(wanted)
+        if not hasattr(self, "stay") or generation is not self.stay.generation:
+            self._enter(generation)
+
+    def _named(self, name: str) -> Generation:
+        if name in self.registry.ids():
+            generation = self.registry.current(name)
+            if not hasattr(self, "stay") or generation is not self.stay.generation:
+                generation.require()
+            return generation
+        if name == LOCAL:
+            return self.registry.publish(self._local)
+        offers = self._offers()
+        if name not in offers:
+            known = sorted({LOCAL, *self.registry.ids(), *offers})
+            near = suggest(name, known)
+            hint = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(known)}"
+            raise RuntimeUnavailable(
+                f"there is no runtime {name!r}; {hint}", code="runtime.not_found", runtime=name
+            )
+        plugin, contribution = offers[name]
+        return self.registry.publish(self._made(plugin, contribution))
+
+    def _given(self, runtime: Runtime) -> Generation:
+        require_implemented(runtime)
+        ids = self.registry.ids()
+        current = self.registry.current(runtime.id) if runtime.id in ids else None
+        if current is not None and current.runtime is runtime:
+            return self._named(runtime.id)
+        require_open(runtime.id, runtime.status)
+        _confined(runtime, self._workspace)
+        return self.registry.publish(runtime, replaces=current)
+
+    def _enter(self, generation: Generation) -> None:
+        before = getattr(self, "stay", None)
+        self._settle(Stay(generation, _confined(generation.runtime, self._workspace)))
+        try:
+            self.moved(True)
+        except ConfigError:  # a table that only a tool reads which has now become active
+            if before is not None:
+                self._settle(before)
+                self.moved(True)
+            raise
+
+    def _settle(self, stay: Stay) -> None:
+        self.stay = stay
+        self._scope.add_value(Workspace, stay.workspace)
+        self._scope.add_value(Runtime, stay.runtime)
+
+    def _changed(self, generation: Generation) -> None:
+        if generation.runtime.status == "disconnected":
+            self.lost(generation)
+        stay = getattr(self, "stay", None)
+        if stay is None or generation.runtime.id != stay.runtime.id:
+            return
+        if generation is stay.generation:
+            self.moved(False)
+        elif generation.status not in ("draining", "disposed"):
+            self._enter(generation)
+
+    def _made(self, plugin: str, contribution: RuntimeContribution) -> Runtime:
+        """The runtime of a contribution, ready to be used."""
+        name = contribution.id
+        scope = Scope("session", self._scope)
+        scope.add_value(Workspace, self._workspace)  # as it is, not as another runtime shows it
+        try:
+            with contextlib.redirect_stdout(sys.stderr):
+                runtime = scope.construct(load_factory(contribution.factory))
+            if inspect.isawaitable(runtime):
+                discard(runtime)
+                raise TypeError("its factory must not be a coroutine function")
+            require_implemented(runtime)
+            if runtime.id != name:
+                raise TypeError(f"it calls itself {runtime.id!r}")
+            missing = contribution.capabilities - runtime.capabilities
+            if missing:
+                raise RuntimeUnavailable(
+                    f"it lacks {', '.join(sorted(missing))}, which its contribution promises",
+                    code="runtime.capability_unavailable",
+                    runtime=name,
+                )
+            require_open(name, runtime.status)
+        except (KeyboardInterrupt, ConfigError):
+            raise
+        except BaseException as error:  # extension modules panic with others than Exception
+            known = isinstance(error, RuntimeUnavailable)
+            raise RuntimeUnavailable(
+                f"the runtime {name!r} of the plugin {plugin!r} cannot be used: "
+                f"{error if known else describe(error)}",
+                code=error.code if isinstance(error, RuntimeUnavailable) else "runtime.unavailable",
+                runtime=name,
+            ) from error
+        return runtime
+
+
+def _confined(runtime: Runtime, workspace: Workspace) -> Workspace:
+    """The workspace as tools see it in a runtime; raises RuntimeUnavailable when it cannot say."""
+    try:
+        confined = runtime.confine(workspace)
+        if not isinstance(confined, Workspace):
+            raise TypeError(f"confine gave {confined!r}, no Workspace")
+    except RuntimeUnavailable:
+        raise
+    except Exception as error:
+        raise RuntimeUnavailable(
+            f"the runtime {runtime.id!r} cannot show the workspace: {describe(error)}",
+            code="runtime.unavailable",
+            runtime=runtime.id,
+        ) from error
+    return confined
