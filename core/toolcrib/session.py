@@ -9,7 +9,6 @@ from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, get_args
-from weakref import WeakSet
 
 from toolcrib.agent import Agent, ToolInfo
 from toolcrib.binding import Binding, Offers
@@ -32,18 +31,18 @@ from toolcrib.services import Scope
 
 PERMISSION_PLUGIN = "permissions"
 
-if TYPE_CHECKING:
 T = TypeVar("T")
 
+if TYPE_CHECKING:
     from toolcrib.approvals.store import SessionApprovals
     from toolcrib.contract.events import Event
     from toolcrib.contract.interaction import InteractionHandler
     from toolcrib.interactions import Interactions
     from toolcrib.pipeline.flight import Completion
     from toolcrib.pipeline.scheduler import Scheduler
+    from toolcrib.runtimes import Generation
     from toolcrib.truncation import OutputStore
 
-    from toolcrib.runtimes import Generation
 
 class Crib:
     """The plugins and services of a process, shared by its sessions."""
@@ -153,19 +152,19 @@ class Session:
         self.scope = Scope("session", crib.scope)
         self._offer_values()
         offer_services(crib.plugins, self.scope)
-        chosen = self._resolved_profile(profile or settings.default_profile, settings)
-        self.main = Agent(self, "main", chosen)
-        self._take_profile(chosen)
         local = LocalRuntime(environment=environment)
         self.binding = Binding(workspace, self.scope, local, crib.runtimes)
         self.binding.use(runtime or settings.default_runtime)
+        chosen = self._resolved_profile(profile or settings.default_profile, settings)
+        self.main = Agent(self, "main", chosen)
+        self._take_profile(chosen)
         offer_services(crib.plugins, self.main.scope)
         self.main.refresh("start")
+        self.binding.moved = self._runtime_changed
+        self.binding.lost = self._runtime_lost
         self._ignore_plugins = crib.plugins.on_change(self._plugins_changed)
 
     def tools(self) -> list[ToolInfo]:
-        self.binding.moved = self._runtime_changed
-        self.binding.lost = self._runtime_lost
         """The active tools of the main agent, in name order."""
         return self.main.tools()
 
@@ -458,6 +457,7 @@ def open_session(
         NotADirectoryError: the workspace is not a folder.
         PluginError: one of `plugins` cannot be used, the permission plugin is broken, or
             toolcrib is not installed.
+        RuntimeUnavailable: there is no such runtime, or it cannot be used.
         ValueError: there is no such mode.
     """
     if mode not in (None, *get_args(Mode)):
@@ -472,7 +472,6 @@ def open_session(
         ) from None
     if not root.is_dir():
         raise NotADirectoryError(f"the workspace {str(root)!r} is not a folder")
-        RuntimeUnavailable: there is no such runtime, or it cannot be used.
     settings = load_settings(workspace=root, environ=environ, overrides=overrides)
     owns_crib = crib is None
     if crib is None:
