@@ -1,0 +1,62 @@
+"""Tells what a script would do before it runs."""
+
+from __future__ import annotations
+
+from attrs import evolve
+
+from toolcrib.shell.builtins import BUILTINS
+from toolcrib.shell.danger import danger_in
+from toolcrib.shell.effects import effects_of
+from toolcrib.shell.findings import Findings, Scope, Unparsable
+from toolcrib.shell.model import CommandAnalysis, PathEffect
+from toolcrib.shell.parse import ScriptReader
+from toolcrib.shell.wrappers import WRAPPERS
+
+MAX_CHARACTERS = 100_000
+
+
+def analyse_command(
+    text: str, *, cwd: str, home_dir: str | None = None, root: str | None = None
+) -> CommandAnalysis:
+    """Read a script as bash would, and tell everything that is known of it; never raises.
+
+    Args:
+        text: the script.
+        cwd: the absolute folder that it starts in.
+        home_dir: what `~` stands for; None when that is not known.
+        root: the folder of the workspace, which must not be deleted as a whole.
+    """
+    findings = _found(text, cwd, home_dir)
+    effects: list[PathEffect] = []
+    read_only = findings.problem is None
+    for command in findings.commands:
+        touched, harmless = effects_of(command, home_dir)
+        effects.extend(touched)
+        read_only = read_only and (command.transparent or harmless)
+    commands = tuple(findings.commands)
+    return CommandAnalysis(
+        text=text,
+        cwd=cwd,
+        commands=commands,
+        effects=tuple(effects),
+        unanalysable=findings.problem,
+        dangerous=danger_in(commands, home_dir=home_dir, root=root),
+        read_only=read_only,
+    )
+
+
+def _found(text: str, cwd: str, home_dir: str | None) -> Findings:
+    findings = Findings()
+    if len(text) > MAX_CHARACTERS:
+        findings.note(f"the script has more than {MAX_CHARACTERS} characters")
+        text = text[:MAX_CHARACTERS]
+    try:
+        ScriptReader(text, findings, Scope(home_dir), cwd=cwd).read_all()
+    except (RecursionError, Unparsable) as problem:
+        findings.note(str(problem))
+    if hidden := findings.functions & (BUILTINS | WRAPPERS):
+        findings.note(f"a function replaces {min(hidden)}")
+    findings.close()
+    if findings.cwd_lost:
+        findings.commands = [evolve(command, cwd=None) for command in findings.commands]
+    return findings
