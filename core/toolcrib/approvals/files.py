@@ -7,7 +7,6 @@ import contextlib
 import fcntl
 import os
 import stat
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -55,6 +54,8 @@ def _edited(before: bytes, edit: Callable[[str], str], file: Path) -> bytes:
 def _replace(
     target: Path, before: bytes, after: bytes, *, new_mode: int | None, named: Path
 ) -> None:
+    import tempfile  # not to be waited for when nothing is written
+
     handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}-")
     try:
         with open(handle, "wb") as out:

@@ -129,7 +129,11 @@ def _start_project(pattern: str, file: Path, environ: Mapping[str, str]) -> str:
     except FileExistsError:
         text = "was made by another program in the meantime, so it is not trusted"
         raise ConfigError(Notice(file=str(file), text=text)) from None
-    TrustStore.of_user(environ).trust(file.parent)
+    try:
+        TrustStore.of_user(environ).trust(file.parent)
+    except OSError:
+        file.unlink()  # it would look like one that came with the workspace
+        raise
     return place
 
 
@@ -158,10 +162,10 @@ def _edit(
 
 
 def _require_allowable(pattern: str) -> None:
-    parse_rule(pattern)
-    if pattern.endswith("()"):
+    rule = parse_rule(pattern)
+    if rule.arg_pattern is None and pattern.endswith(")"):
         raise RuleError(
-            f"{pattern!r} would allow every call; write {pattern[:-2]!r} if that is meant"
+            f"{pattern!r} would allow every call; write {rule.tool_name!r} if that is meant"
         )
     try:
         pattern.encode("utf-8")

@@ -79,26 +79,40 @@ def _rules_of(data: Mapping[str, Any]) -> Iterator[tuple[KeyPath, dict[str, Any]
     table = data.get("permission")
     if not isinstance(table, Mapping):
         return
-    for key in ("rules", "deny", "allow", "ask"):
+    for key in ("rules", "allow"):
         value = table.get(key, [])
-        entries = value if isinstance(value, list) else [value]
-        for index, entry in enumerate(entries):
-            path = ("permission", key, index) if entries is value else ("permission", key)
-            rule = {"pattern": entry} if isinstance(entry, str) else entry
-            if not isinstance(rule, Mapping) or not isinstance(rule.get("pattern"), str):
-                continue
-            decision = rule.get("decision") if key == "rules" else key
-            yield path, {**rule, "decision": decision, "pattern": rule["pattern"].strip()}
+        entries: list[tuple[KeyPath, object]]
+        if isinstance(value, list):
+            entries = [(("permission", key, index), entry) for index, entry in enumerate(value)]
+        else:
+            entries = [(_ALLOW, value)] if key == "allow" else []
+        for path, entry in entries:
+            if rule := _as_rule(key, entry):
+                yield path, rule
+
+
+def _as_rule(key: str, entry: object) -> dict[str, Any] | None:
+    rule = {"pattern": entry} if isinstance(entry, str) and key == "allow" else entry
+    if not isinstance(rule, Mapping) or not isinstance(rule.get("pattern"), str):
+        return None
+    decision = rule.get("decision") if key == "rules" else key
+    return {**rule, "decision": decision, "pattern": rule["pattern"].strip()}
 
 
 def _meaning(text: str) -> _Meaning:
-    """What a file says beside its rules, and its rules in whatever form they are written."""
+    """What a file says beside such rules, and the rules in whatever form they are written."""
     data = tomllib.loads(text)
     rules = [rule for _, rule in _rules_of(data)]
     table = data.get("permission")
     if isinstance(table, dict):
-        table.pop("allow", None)
-        table.pop("rules", None)
+        for key in ("allow", "rules"):
+            value = table.get(key, [])
+            if not isinstance(value, list) and key == "allow":
+                value = [value]
+            if isinstance(value, list):
+                table[key] = [entry for entry in value if _as_rule(key, entry) is None]
+                if not table[key]:
+                    del table[key]
         if not table:
             del data["permission"]
     return data, rules

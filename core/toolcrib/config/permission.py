@@ -139,12 +139,12 @@ class RuleReader:
             return None
         pattern = entry.pattern.strip()
         try:
-            parse_rule(pattern)
+            parsed = parse_rule(pattern)
         except ValueError as error:
             self.problems.append((path, f"{pattern!r} is not a rule: {error}"))
             return None
-        if decision == "allow" and pattern.endswith("()"):
-            bare = pattern[:-2]
+        if decision == "allow" and parsed.arg_pattern is None and pattern.endswith(")"):
+            bare = parsed.tool_name
             text = f"{pattern!r} would allow every call; write {bare!r} if that is meant"
             self.problems.append((path, text))
             return None
