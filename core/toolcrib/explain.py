@@ -7,7 +7,8 @@ from typing import Any
 
 from toolcrib.agent import Agent
 from toolcrib.contract.call import ToolCall
-from toolcrib.permissions.chain import Judgement, judge
+from toolcrib.permissions.case import Case
+from toolcrib.permissions.chain import Judgement, judge, with_overridden
 from toolcrib.pipeline.flight import Flight, drive
 from toolcrib.pipeline.preflight import preflight
 from toolcrib.pipeline.prepare import resolve
@@ -29,5 +30,8 @@ async def explain_call(agent: Agent, call: Mapping[str, Any]) -> Judgement:
     await drive(resolve(flight, agent))
     if flight.outcome is not None and flight.result is not None:
         return Judgement(decision="deny", policy=flight.outcome, reason=str(flight.result.output))
-    checks = session.permission_checks(flight.call.name)
-    return await judge(flight.call, session, session.permission_rules, checks)
+    case = Case(flight.call, session, session.permission_rules)
+    judgement = judge(case, session.permission_checks(flight.call.name))
+    if not isinstance(judgement, Judgement):
+        judgement = await judgement
+    return with_overridden(judgement, case)

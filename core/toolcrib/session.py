@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, get_args
+from weakref import WeakSet
 
 from toolcrib.agent import Agent, ToolInfo
 from toolcrib.binding import Binding, Offers
@@ -22,6 +23,7 @@ from toolcrib.decisions import Decision
 from toolcrib.errors import ConfigError, PluginError
 from toolcrib.features import Feature
 from toolcrib.paths import Workspace
+from toolcrib.permissions.ruleset import RuleSet
 from toolcrib.plugins.hook_calls import Implementation
 from toolcrib.plugins.loader import PluginHost, describe, wanted_sources
 from toolcrib.plugins.records import OWN_DISTRIBUTION
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
     from toolcrib.contract.events import Event
     from toolcrib.contract.interaction import InteractionHandler
     from toolcrib.interactions import Interactions
+    from toolcrib.permissions.approved import Approved
     from toolcrib.pipeline.flight import Completion
     from toolcrib.pipeline.scheduler import Scheduler
     from toolcrib.runtimes import Generation
@@ -148,6 +151,7 @@ class Session:
         self.environment = environment
         self.disabled_tools: frozenset[str] = frozenset()
         self.blocked_plugins = frozenset(settings.plugins.blocked)
+        self.awaiting: WeakSet[Approved] = WeakSet()
         self._listeners: list[Callable[[Event], None]] = []
         self.scope = Scope("session", crib.scope)
         self._offer_values()
@@ -218,7 +222,7 @@ class Session:
 
     def _runtime_changed(self, elsewhere: bool) -> None:
         # Tools hold the runtime, and the workspace as it is seen from there.
-        self.main.refresh("runtime", renew=elsewhere)
+        self.main.refresh("runtime", renew="with services" if elsewhere else None)
         if self.main.observed:
             self.main.emit(self.binding.stay.event(self.main.name))
 
@@ -253,14 +257,16 @@ class Session:
         self._take_profile(profile)
         self.blocked_plugins = frozenset(settings.plugins.blocked)
         self.scope.add_value(Settings, settings)
-        self.main.refresh("configuration", renew=True)
+        self.main.refresh("configuration", renew="all")
 
     def _take_profile(self, profile: Profile) -> None:
         """Work out once what every call asks for: the mode, and the rules in force."""
         self.main.profile = profile
         permission = self.settings.permission
         self.mode: Mode = self._chosen_mode or profile.mode or permission.default_mode
-        self.permission_rules = permission.rules + profile.rules
+        rules = permission.rules + profile.rules
+        contributed = self.crib.plugins.contributions() if rules else ()
+        self.permission_rules = RuleSet(rules, {c.name: c.domain for _, c in contributed})
 
     def _resolved_profile(self, name: str, settings: Settings) -> Profile:
         return resolve_profile(name, {**self.crib.profiles(), **settings.profiles})
@@ -288,6 +294,15 @@ class Session:
     def report(self, plugin: str, stage: str, message: str) -> None:
         """Note that a plugin's hook failed, and tell those who listen."""
         self.main.report(plugin, stage, message)
+
+    @property
+    def observed(self) -> bool:
+        """Whether anybody follows the events."""
+        return self.main.observed
+
+    def emit(self, event: Event) -> None:
+        """Give an event to the plugins that observe and to the listeners."""
+        self.main.emit(event)
 
     @property
     def has_listeners(self) -> bool:

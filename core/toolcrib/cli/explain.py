@@ -110,7 +110,7 @@ def _explain_call(session: Session, call: Call, as_json: bool) -> None:
 
     judgement = asyncio.run(explain_call(session.main, call))
     if as_json:
-        print_json(asdict(judgement))
+        print_json({name: value for name, value in asdict(judgement).items() if name != "once"})
         return
     lines = [f"decision: {judgement.decision}"]
     for label in ("policy", "rule", "source", "reason"):

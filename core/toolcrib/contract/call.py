@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, MutableSet
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from attrs import define, field
@@ -13,10 +13,12 @@ from toolcrib.contract.result import ToolResult
 
 if TYPE_CHECKING:
     from toolcrib.approvals.store import SessionApprovals
-    from toolcrib.config.permission import PermissionRule
     from toolcrib.config.settings import Settings
-    from toolcrib.paths import Workspace
+    from toolcrib.contract.events import Event
     from toolcrib.interactions import Interactions
+    from toolcrib.paths import Workspace
+    from toolcrib.permissions.approved import Approved
+    from toolcrib.permissions.ruleset import RuleSet
     from toolcrib.plugins.hook_calls import Implementation
 
 OutcomeKind = Literal[
@@ -38,18 +40,34 @@ class SessionView(Protocol):
     @property
     def workspace(self) -> Workspace: ...
     @property
+    def environment(self) -> Mapping[str, str]: ...
+    @property
     def mode(self) -> str: ...
     @property
     def settings(self) -> Settings: ...
     @property
-    def permission_rules(self) -> tuple[PermissionRule, ...]: ...
+    def permission_rules(self) -> RuleSet: ...
     @property
     def interactions(self) -> Interactions: ...
+    @property
+    def awaiting(self) -> MutableSet[Approved]:
+        """The calls that wait for an approval, or have it and do not run yet."""
+        ...
+
     @property
     def approvals(self) -> SessionApprovals: ...
 
     def permission_checks(self, tool: str) -> tuple[Implementation, ...]:
         """The plugins' `check_permission` for calls of one tool, first to last."""
+        ...
+
+    @property
+    def observed(self) -> bool:
+        """Whether anybody follows the events."""
+        ...
+
+    def emit(self, event: Event) -> None:
+        """Give an event to everybody who follows them."""
         ...
 
     def section(self, name: str) -> Mapping[str, Any]:
@@ -67,8 +85,10 @@ class ToolCall:
 
     `raw_arguments` is what the model sent, `arguments` the parsed and valid JSON object, `args`
     the same as an instance of the tool's input class. `execution` is there once the call was
-    resolved. `agent` names the agent that makes the call, `session` is the session it belongs to
-    and can be a key of weak mappings. `allowed_by` names the plugin that answered `Allow`.
+    resolved. `source` and `domain` say where the tool comes from and what it is about. `agent`
+    names the agent that makes the call, `session` is the session it belongs to and can be a key of
+    weak mappings. `allowed_by` names the plugin that answered `Allow`. `approved` is what somebody
+    approved, to be compared with what is about to run.
     """
 
     id: str
@@ -78,10 +98,12 @@ class ToolCall:
     args: Any = field(default=None, repr=False)
     execution: RunnableExecution | None = field(default=None, repr=False)
     source: Source | None = None
+    domain: str = "other"
     turn_id: str | None = None
     agent: str = "main"
     session: SessionView | None = field(default=None, repr=False)
     allowed_by: str | None = None
+    approved: Approved | None = field(default=None, repr=False)
 
 
 @define

@@ -27,13 +27,19 @@ _mark = pluggy.HookimplMarker(PROJECT_NAME)
 F = TypeVar("F", bound=Callable[..., Any])
 
 PolicyName = Literal[
+    "auto-mode-ask-user-question-deny",
     "user-configured-deny",
+    "possible-deny-ask",
+    "dangerous-command-ask",
     "auto-mode-approve",
+    "session-approval-history",
     "user-configured-ask",
     "user-configured-allow",
     "sensitive-file-access-ask",
+    "git-control-path-access-ask",
     "yolo-mode-approve",
     "default-tool-approve",
+    "git-cwd-write-approve",
     "fallback-ask",
 ]
 """The policies that judge a call, in their order; the first one that decides ends it."""

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Literal
 
 from attrs import evolve, frozen
 
-from toolcrib.accesses import FileAccess
-from toolcrib.config.permission import PermissionRule
 from toolcrib.contract.answers import Approve, Ask, Deny, PermissionAnswer
-from toolcrib.contract.call import SessionView, ToolCall
 from toolcrib.contract.hooks import PolicyName
-from toolcrib.paths import is_secret_store, is_sensitive_file
-from toolcrib.permissions.rules import matching
+from toolcrib.permissions.case import Case
+from toolcrib.permissions.commands import shown
+from toolcrib.permissions.ruleset import PreparedRule
+from toolcrib.permissions.touched import Match
 from toolcrib.plugins.hook_calls import Implementation, discard
 from toolcrib.plugins.loader import describe
 
@@ -27,6 +26,7 @@ class Judgement:
 
     `rule` is the pattern of the rule that decided and `source` its `file:line`, or the name of
     the plugin whose policy decided. `overridden` names the rules that matched too and lost.
+    `once` says that an approval can hold for this one call only.
     """
 
     decision: Verdict
@@ -35,110 +35,109 @@ class Judgement:
     source: str | None = None
     reason: str | None = None
     overridden: tuple[str, ...] = ()
+    once: bool = False
 
 
-@frozen
-class _Case:
-    call: ToolCall
-    session: SessionView
-    rules: tuple[PermissionRule, ...]
+Answer = Judgement | None
+Policy = Callable[[Case], Answer | Awaitable[Answer]]
 
 
-Policy = Callable[[_Case], Judgement | None]
-
-
-async def judge(
-    call: ToolCall,
-    session: SessionView,
-    rules: Sequence[PermissionRule],
-    implementations: Sequence[Implementation] = (),
-) -> Judgement:
+def judge(
+    case: Case, implementations: Sequence[Implementation] = ()
+) -> Judgement | Awaitable[Judgement]:
     """Decide on a call: the first policy or plugin with an opinion does.
 
     Deny rules come first and nothing overrides them. A plugin's `check_permission` stands where
-    its `before` or `after` puts it, else right behind the deny rules. Whoever raises, denies.
+    its `before` or `after` puts it, else right behind the deny rules. Whoever raises, denies. The
+    answer is awaitable when a policy or plugin has to wait for something.
     """
-    case = _Case(call, session, tuple(matching(call, rules)))
-    for step in _in_order(implementations):
-        if isinstance(step, Implementation):
-            judgement = await _asked(step, case)
-        else:
-            judgement = step(case)
-        if judgement is not None:
-            return _beside_rules(judgement, case)
+    steps = iter(_in_order(implementations) if implementations else _POLICIES.values())
+    return _go_on(steps, case)
+
+
+def _go_on(steps: Iterator[Policy], case: Case) -> Judgement | Awaitable[Judgement]:
+    for step in steps:
+        answer = step(case)
+        if type(answer) is Judgement:
+            return answer
+        if answer is not None:
+            return _wait_for(answer, steps, case)  # type: ignore[arg-type]
     raise AssertionError("the last policy decides every call")
 
 
-def judge_alone(call: ToolCall, session: SessionView, rules: Sequence[PermissionRule]) -> Judgement:
-    """Decide on a call when no plugin has an opinion."""
-    case = _Case(call, session, tuple(matching(call, rules)))
-    judgements = (policy(case) for policy in _POLICIES.values())
-    return _beside_rules(next(filter(None, judgements)), case)
+async def _wait_for(awaited: Awaitable[Answer], steps: Iterator[Policy], case: Case) -> Judgement:
+    answer = await awaited
+    while answer is None:
+        rest = _go_on(steps, case)
+        if isinstance(rest, Judgement):
+            return rest
+        answer = await rest
+    return answer
 
 
-def _in_order(implementations: Sequence[Implementation]) -> list[Policy | Implementation]:
+def denied_by_rule(case: Case) -> Judgement | None:
+    """What a deny rule says against a call that a plugin allowed, or None."""
+    return _deny_rules(case) or _possible_deny(case)
+
+
+def with_overridden(judgement: Judgement, case: Case) -> Judgement:
+    """The judgement with the rules that spoke of the call too, and lost."""
+    deciding = (judgement.decision, judgement.rule, judgement.source)
+    others = tuple(
+        f"{rule.rule.decision} {rule.rule.pattern} ({rule.rule.source})"
+        for decision in ("deny", "ask", "allow")
+        for rule, _ in case.speaking(decision)
+        if (rule.rule.decision, rule.rule.pattern, rule.rule.source) != deciding
+    )
+    return evolve(judgement, overridden=others)
+
+
+def _in_order(implementations: Sequence[Implementation]) -> list[Policy]:
     """The policies and the plugins, in the order in which they are asked."""
-    before: dict[str, list[Implementation]] = {name: [] for name in _POLICIES}
-    after: dict[str, list[Implementation]] = {name: [] for name in _POLICIES}
+    before: dict[str, list[Policy]] = {name: [] for name in _POLICIES}
+    after: dict[str, list[Policy]] = {name: [] for name in _POLICIES}
     for each in implementations:
-        if each.before in before and each.before != "user-configured-deny":
-            before[each.before].append(each)
+        if each.before in before and each.before not in _FIRST:
+            before[each.before].append(_plugin(each))
         else:
-            place = each.after if each.after in after else "user-configured-deny"
-            after[place].append(each)
-    steps: list[Policy | Implementation] = []
+            place = each.after if each.after in after and each.after not in _FIRST else _FIRST[-1]
+            after[place].append(_plugin(each))
+    steps: list[Policy] = []
     for name, policy in _POLICIES.items():
         steps += [*before[name], policy, *after[name]]
     return steps
 
 
-def _beside_rules(judgement: Judgement, case: _Case) -> Judgement:
-    """The judgement with the rules that matched too."""
-    deciding = (judgement.decision, judgement.rule, judgement.source)
-    others = tuple(
-        f"{rule.decision} {rule.pattern} ({rule.source})"
-        for rule in case.rules
-        if (rule.decision, rule.pattern, rule.source) != deciding
-    )
-    return evolve(judgement, overridden=others) if others else judgement
+def _plugin(implementation: Implementation) -> Policy:
+    """A plugin's `check_permission` as a policy; no approval of it overrides a deny rule."""
+
+    def ask(case: Case) -> Answer | Awaitable[Answer]:
+        try:
+            answer = implementation.function(case.call)
+            if inspect.isawaitable(answer):
+                return wait(answer, case)
+            opinion = _opinion(answer, implementation)
+        except (Exception, SystemExit) as error:
+            return _failed(error, implementation, case)
+        return _within_deny_rules(opinion, case)
+
+    async def wait(awaited: Awaitable[PermissionAnswer], case: Case) -> Answer:
+        try:
+            opinion = _opinion(await awaited, implementation)
+        except (Exception, SystemExit) as error:
+            return _failed(error, implementation, case)
+        return _within_deny_rules(opinion, case)
+
+    return ask
 
 
-def denied_by_rule(
-    call: ToolCall, session: SessionView, rules: Sequence[PermissionRule]
-) -> Judgement | None:
-    """The deny rule that forbids a call, or None."""
-    return _deny_rules(_Case(call, session, tuple(matching(call, rules))))
+def _within_deny_rules(opinion: Answer, case: Case) -> Answer:
+    if opinion is not None and opinion.decision == "allow":
+        return _possible_deny(case) or opinion
+    return opinion
 
 
-def _deny_rules(case: _Case) -> Judgement | None:
-    return _by_rule(case, "deny", "user-configured-deny")
-
-
-def _by_rule(case: _Case, decision: Verdict, policy: str) -> Judgement | None:
-    deciding = next((rule for rule in case.rules if rule.decision == decision), None)
-    if deciding is None:
-        return None
-    return Judgement(
-        decision=decision,
-        policy=policy,
-        rule=deciding.pattern,
-        source=deciding.source,
-        reason=deciding.reason or f"the rule {deciding.pattern!r} says so",
-    )
-
-
-async def _asked(implementation: Implementation, case: _Case) -> Judgement | None:
-    name = implementation.plugin
-    try:
-        answer: PermissionAnswer = implementation.function(case.call)
-        if inspect.isawaitable(answer):
-            answer = await answer
-        if not isinstance(answer, Approve | Ask | Deny | None):
-            discard(answer)
-            raise TypeError(f"it answered {answer!r}, not Approve, Deny, Ask or None")
-    except (Exception, SystemExit) as error:
-        case.session.report(name, "check_permission", describe(error))
-        answer = Deny(f"it failed while judging the call: {describe(error)}")
+def _opinion(answer: object, implementation: Implementation) -> Answer:
     match answer:
         case None:
             return None
@@ -148,47 +147,163 @@ async def _asked(implementation: Implementation, case: _Case) -> Judgement | Non
             decision = "ask"
         case Deny(reason):
             decision = "deny"
+        case _:
+            discard(answer)
+            raise TypeError(f"it answered {answer!r}, not Approve, Deny, Ask or None")
+    name = implementation.plugin
     return Judgement(decision=decision, policy=name, source=name, reason=reason)
 
 
-def _auto_mode(case: _Case) -> Judgement | None:
+def _failed(error: BaseException, implementation: Implementation, case: Case) -> Judgement:
+    name = implementation.plugin
+    case.session.report(name, "check_permission", describe(error))
+    reason = f"it failed while judging the call: {describe(error)}"
+    return Judgement(decision="deny", policy=name, source=name, reason=reason)
+
+
+def _by_rule(
+    rule: PreparedRule, policy: str, decision: Verdict, reason: str | None = None
+) -> Judgement:
+    written = rule.rule
+    return Judgement(
+        decision=decision,
+        policy=policy,
+        rule=written.pattern,
+        source=written.source,
+        reason=reason or written.reason or f"the rule {written.pattern!r} says so",
+    )
+
+
+def _auto_question(case: Case) -> Answer:
+    if case.session.mode != "auto" or case.call.domain != "question":
+        return None
+    return Judgement(
+        decision="deny",
+        policy="auto-mode-ask-user-question-deny",
+        reason="nobody answers questions in mode 'auto': decide yourself, and say what you assumed",
+    )
+
+
+def _deny_rules(case: Case) -> Answer:
+    if not case.rules:
+        return None
+    for rule, match in case.speaking("deny"):
+        if match is Match.YES:
+            return _by_rule(rule, "user-configured-deny", "deny")
+    return None
+
+
+def _possible_deny(case: Case) -> Answer:
+    """A call of which it cannot be said that no deny rule forbids it."""
+    if not case.rules:
+        return None
+    rule = next((rule for rule, match in case.speaking("deny") if match), None)
+    if rule is None:
+        return None
+    pattern = rule.rule.pattern
+    why = case.analysis.unanalysable if case.analysis else None
+    because = f" ({why})" if why else ""
+    if case.session.mode == "auto":
+        reason = f"it may do what the rule {pattern!r} forbids{because}, and nobody can be asked"
+        return _by_rule(rule, "possible-deny-ask", "deny", reason)
+    if case.approved_in_session() is not None:
+        return None
+    reason = f"it may do what the rule {pattern!r} forbids{because}"
+    return _by_rule(rule, "possible-deny-ask", "ask", reason)
+
+
+def _dangerous_command(case: Case) -> Answer:
+    danger = case.analysis.dangerous if case.analysis else None
+    guarded = case.session.settings.permission.dangerous_command_guard
+    if danger is None or not guarded or case.session.mode == "auto":
+        return None
+    return Judgement(decision="ask", policy="dangerous-command-ask", reason=danger, once=True)
+
+
+def _auto_mode(case: Case) -> Answer:
     if case.session.mode != "auto":
         return None
-    secret = _secret(case) if case.session.settings.permission.auto_respects_ask else None
-    if secret and not any(rule.decision == "allow" for rule in case.rules):
+    respects = case.session.settings.permission.auto_respects_ask
+    if respects and case.secret and case.allowing() is None:
         return Judgement(
             decision="deny",
             policy="auto-mode-secret-deny",
-            reason=f"{secret} may hold secrets and nobody can be asked in mode 'auto'",
+            reason=f"{case.secret} may hold secrets and nobody can be asked in mode 'auto'",
         )
     return Judgement(decision="allow", policy="auto-mode-approve", reason="mode 'auto'")
 
 
-def _ask_rules(case: _Case) -> Judgement | None:
-    return _by_rule(case, "ask", "user-configured-ask")
-
-
-def _allow_rules(case: _Case) -> Judgement | None:
-    return _by_rule(case, "allow", "user-configured-allow")
-
-
-def _sensitive_file(case: _Case) -> Judgement | None:
-    secret = _secret(case)
-    if secret is None:
+def _session_approvals(case: Case) -> Answer:
+    rule = case.approved_in_session()
+    if rule is None:
         return None
-    reason = f"{secret} may hold secrets"
+    return _by_rule(rule, "session-approval-history", "allow", "approved for this session")
+
+
+def _ask_rules(case: Case) -> Answer:
+    if not case.rules:
+        return None
+    for rule, _ in case.speaking("ask"):
+        return _by_rule(rule, "user-configured-ask", "ask")
+    return None
+
+
+def _allow_rules(case: Case) -> Answer:
+    if not case.rules.own:
+        return None
+    rule = case.allowing()
+    return None if rule is None else _by_rule(rule, "user-configured-allow", "allow")
+
+
+def _sensitive_file(case: Case) -> Answer:
+    if case.secret is None:
+        return None
+    reason = f"{case.secret} may hold secrets"
     return Judgement(decision="ask", policy="sensitive-file-access-ask", reason=reason)
 
 
-def _yolo_mode(case: _Case) -> Judgement | None:
+def _git_control(case: Case) -> Answer:
+    from os.path import realpath
+
+    from toolcrib.permissions.git import is_control_path
+
+    for effect in case.effects:
+        path = effect.path
+        if path is None or effect.operation == "list":
+            continue
+        tree = case.work_tree
+        inside = is_control_path(path, tree) or is_control_path(realpath(path), tree)
+        below = (
+            tree is not None
+            and effect.recursive
+            and effect.operation == "write"
+            and any(c.startswith(f"{path.rstrip('/')}/") for c in tree.control)
+        )
+        if inside or below:
+            return Judgement(
+                decision="ask",
+                policy="git-control-path-access-ask",
+                reason=f"{effect.word or path} belongs to git itself",
+            )
+    return None
+
+
+def _yolo_mode(case: Case) -> Answer:
     if case.session.mode != "yolo":
         return None
     return Judgement(decision="allow", policy="yolo-mode-approve", reason="mode 'yolo'")
 
 
-def _reads_only(case: _Case) -> Judgement | None:
+def _reads_only(case: Case) -> Answer:
     """A builtin tool that declares what it touches, and writes none of it."""
-    accesses = case.call.execution.accesses if case.call.execution else None
+    if case.analysis is not None:
+        if not case.session.settings.permission.allow_read_only_commands:
+            return None
+        if not case.analysis.read_only:
+            return None
+        reason = "its commands only read, and allow_read_only_commands is set"
+        return Judgement(decision="allow", policy="default-tool-approve", reason=reason)
+    accesses = case.execution.accesses
     if case.call.source != "builtin" or accesses is None or accesses.everything:
         return None
     if accesses.written_paths():
@@ -196,27 +311,58 @@ def _reads_only(case: _Case) -> Judgement | None:
     return Judgement(decision="allow", policy="default-tool-approve", reason="it only reads")
 
 
-def _fallback(case: _Case) -> Judgement:
-    return Judgement(decision="ask", policy="fallback-ask", reason="nothing allows it beforehand")
+def _git_cwd_write(case: Case) -> Answer | Awaitable[Answer]:
+    """A builtin tool that writes files of the workspace that git can bring back."""
+    accesses = case.execution.accesses
+    if case.call.source != "builtin" or case.call.domain not in ("write", "edit"):
+        return None
+    written = accesses.written_paths() if accesses and not accesses.everything else ()
+    workspace = case.session.workspace
+    if not written or case.work_tree is None or not all(map(workspace.contains, written)):
+        return None
+    return _if_git_can(case, written)
+
+
+async def _if_git_can(case: Case, written: tuple[str, ...]) -> Answer:
+    from os.path import realpath
+
+    from toolcrib.permissions.git import can_bring_back
+
+    assert case.work_tree is not None
+    if not await can_bring_back(map(realpath, written), case.work_tree.root):
+        return None
+    return Judgement(
+        decision="allow",
+        policy="git-cwd-write-approve",
+        reason="the file is in the workspace, and git can bring it back",
+    )
+
+
+def _fallback(case: Case) -> Answer:
+    reason = "nothing allows it beforehand"
+    if case.analysis is not None:
+        if case.analysis.unanalysable:
+            reason = f"it cannot be judged beforehand: {case.analysis.unanalysable}"
+        elif left := case.needing():
+            reason = f"no rule allows {shown(left)}"
+    return Judgement(decision="ask", policy="fallback-ask", reason=reason)
 
 
 _POLICIES: dict[PolicyName, Policy] = {
+    "auto-mode-ask-user-question-deny": _auto_question,
     "user-configured-deny": _deny_rules,
+    "possible-deny-ask": _possible_deny,
+    "dangerous-command-ask": _dangerous_command,
     "auto-mode-approve": _auto_mode,
+    "session-approval-history": _session_approvals,
     "user-configured-ask": _ask_rules,
     "user-configured-allow": _allow_rules,
     "sensitive-file-access-ask": _sensitive_file,
+    "git-control-path-access-ask": _git_control,
     "yolo-mode-approve": _yolo_mode,
     "default-tool-approve": _reads_only,
+    "git-cwd-write-approve": _git_cwd_write,
     "fallback-ask": _fallback,
 }
-
-
-def _secret(case: _Case) -> str | None:
-    accesses = case.call.execution.accesses if case.call.execution else None
-    for item in accesses.items if accesses else ():
-        if isinstance(item, FileAccess) and (
-            is_sensitive_file(item.path) or is_secret_store(item.path)
-        ):
-            return item.path
-    return None
+_FIRST: tuple[PolicyName, ...] = ("auto-mode-ask-user-question-deny", "user-configured-deny")
+"""Nothing goes in front of these."""

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from toolcrib.paths import Workspace, is_secret_store, is_sensitive_file
-from toolcrib.permissions.ruleset import PreparedRule
 from toolcrib.permissions.touched import Match
 from toolcrib.rules import match_glob_rule, match_path_rule
 from toolcrib.rules.glob import compile_or_none
@@ -36,7 +35,7 @@ def rule_on_script(pattern: str, analysis: CommandAnalysis) -> Match:
     an expansion decides what runs, the answer is 'perhaps'.
     """
     perhaps = Match.PERHAPS if analysis.unanalysable else Match.NO
-    candidates = [(analysis.text,)] if not pattern.startswith("!") else []
+    candidates: list[tuple[str, ...]] = [(analysis.text,)] if not pattern.startswith("!") else []
     candidates += [_spellings(command) for command in analysis.commands]
     for texts in candidates:
         if _speaks_of(pattern, texts):
@@ -87,34 +86,54 @@ class Allowance:
     Args:
         texts: the patterns of rules about shell commands; None covers every command.
         writable: the patterns of rules that allow writing to paths; None covers every path.
+        only_in_root: the rules hold only for commands that run in the root of the workspace.
     """
 
     def __init__(
-        self, texts: Iterable[str | None], writable: Iterable[str | None], workspace: Workspace
+        self,
+        texts: Iterable[str | None],
+        writable: Iterable[str | None],
+        workspace: Workspace,
+        *,
+        only_in_root: bool = False,
     ) -> None:
         self._texts = tuple(texts)
+        self._only_in_root = only_in_root
         self._writable = tuple(writable)
         self._workspace = workspace
 
     def covers_all(self, analysis: CommandAnalysis) -> bool:
         """Whether nothing of the script needs a question."""
-        if None in self._texts or self._holds_exactly(analysis.text):
+        if None in self._texts or self.holds_exactly(analysis.text):
             return True
         return not analysis.unanalysable and not self.uncovered(analysis)
 
     def uncovered(self, analysis: CommandAnalysis) -> list[SimpleCommand]:
         """The commands that no rule allows."""
-        return [c for c in analysis.commands if not self._covers(c, analysis)]
+        return [command for command in analysis.commands if not self.covers(command)]
 
-    def deciding(self, command: SimpleCommand) -> str | None:
-        """The first pattern that covers a command."""
+    def holds_exactly(self, text: str) -> bool:
+        """Whether a rule is about this very text."""
         for pattern in self._texts:
-            if pattern is not None and self._matches(pattern, command):
-                return pattern
-        return None
+            if pattern == text:
+                return True
+            glob = compile_or_none(pattern, segmented=False) if pattern is not None else None
+            if glob is not None and glob.literal == text:
+                return True
+        return False
 
-    def _covers(self, command: SimpleCommand, analysis: CommandAnalysis) -> bool:
-        if command.cwd == analysis.cwd and self._holds_exactly(command.source):
+    def speaks_of(self, command: SimpleCommand) -> bool:
+        """Whether a rule's pattern matches a command, whatever else it needs."""
+        return self.holds_exactly(command.source) or any(
+            pattern is None or self._matches(pattern, command) for pattern in self._texts
+        )
+
+    def covers(self, command: SimpleCommand) -> bool:
+        """Whether a command needs no question."""
+        if None in self._texts:
+            return True
+        in_root = command.cwd == self._workspace.root
+        if in_root and self.holds_exactly(command.source):
             return True
         if not all(self._may_redirect(r, command.cwd) for r in command.redirects):
             return False
@@ -128,7 +147,11 @@ class Allowance:
             return False
         if command.words[0].text in HARMLESS and all(map(_is_plain, command.assignments)):
             return not any(word.text == "-v" for word in command.words)
-        return self.deciding(command) is not None
+        if self._only_in_root and not in_root:
+            return False
+        return any(
+            self._matches(pattern, command) for pattern in self._texts if pattern is not None
+        )
 
     def _matches(self, pattern: str, command: SimpleCommand) -> bool:
         if match_glob_rule(pattern, command.text):
@@ -136,15 +159,6 @@ class Allowance:
         if not command.assignments or not all(map(_is_harmless, command.assignments)):
             return False
         return match_glob_rule(pattern, " ".join(word.text for word in command.words))
-
-    def _holds_exactly(self, text: str) -> bool:
-        for pattern in self._texts:
-            if pattern == text:
-                return True
-            glob = compile_or_none(pattern, segmented=False) if pattern is not None else None
-            if glob is not None and glob.literal == text:
-                return True
-        return False
 
     def _may_redirect(self, redirect: Redirect, cwd: str | None) -> bool:
         target = redirect.target
@@ -159,7 +173,9 @@ class Allowance:
         if cwd is None and not target.text.startswith("/"):
             return False
         path = target.text if target.text.startswith("/") else f"{cwd}/{target.text}"
-        return any(pattern is None or self._covers_path(pattern, path) for pattern in self._writable)
+        return any(
+            pattern is None or self._covers_path(pattern, path) for pattern in self._writable
+        )
 
     def _covers_path(self, pattern: str, path: str) -> bool:
         from toolcrib.permissions.disk import spellings
@@ -178,9 +194,7 @@ def _is_harmless(assignment: Assignment) -> bool:
 
 
 def _is_plain(assignment: Assignment) -> bool:
-    return (
-        _SCRIPT_VARIABLE.fullmatch(assignment.name) is not None or _is_harmless(assignment)
-    )
+    return _SCRIPT_VARIABLE.fullmatch(assignment.name) is not None or _is_harmless(assignment)
 
 
 def shown(commands: Sequence[SimpleCommand], most: int = 3) -> str:
@@ -193,5 +207,3 @@ def shown(commands: Sequence[SimpleCommand], most: int = 3) -> str:
 def _cut(text: str, most: int = 120) -> str:
     line = " ".join(text.split())
     return line if len(line) <= most else line[: most - 3] + "..."
-
-

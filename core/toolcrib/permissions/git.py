@@ -31,9 +31,7 @@ class WorkTree:
 def is_control_path(path: str, tree: WorkTree | None) -> bool:
     """Whether an absolute path belongs to git itself: `.git`, what it points to, `.gitmodules`."""
     folded = path.lower().replace("\\", "/")
-    if "/.git" in folded and (
-        ".git" in folded.split("/") or basename(folded) == ".gitmodules"
-    ):
+    if "/.git" in folded and (".git" in folded.split("/") or basename(folded) == ".gitmodules"):
         return True
     return tree is not None and tree.controls(path)
 
@@ -75,15 +73,17 @@ def _read_tree(root: str, entry: str, changed: int, config_changed: int) -> Work
 async def can_bring_back(paths: Iterable[str], root: str) -> bool:
     """Whether git knows each file, or would once it exists: tracked, or new and not ignored."""
     for path in paths:
-        question = (
-            ("ls-files", "--error-unmatch", "--", path)
-            if os.path.lexists(path)
-            else ("check-ignore", "--quiet", "--", path)
-        )
-        code = await _git(root, question)
-        if code != (0 if question[0] == "ls-files" else 1):
+        question, answer = _question_about(path)
+        if await _git(root, question) != answer:
             return False
     return True
+
+
+def _question_about(path: str) -> tuple[tuple[str, ...], int]:
+    """What to ask git about a file, and the exit code that is good news."""
+    if os.path.lexists(path):
+        return ("ls-files", "--error-unmatch", "--", path), 0
+    return ("check-ignore", "--quiet", "--", path), 1
 
 
 async def _git(root: str, arguments: tuple[str, ...]) -> int | None:

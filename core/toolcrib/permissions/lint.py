@@ -9,12 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from attrs import frozen
 
 from toolcrib.config.permission import PermissionRule
-from toolcrib.contract.call import ToolCall
-from toolcrib.contract.execution import RunnableExecution
-from toolcrib.contract.result import ToolResult
 from toolcrib.errors import Notice
 from toolcrib.paths import Workspace
-from toolcrib.permissions.rules import matches
+from toolcrib.permissions.commands import Allowance, rule_on_script
+from toolcrib.permissions.touched import Match
 from toolcrib.policy import find_inactive_tool_patterns, suggest
 from toolcrib.rules import (
     Rule,
@@ -23,7 +21,6 @@ from toolcrib.rules import (
     match_tool_name,
     parse_rule,
     path_matcher,
-    text_matcher,
 )
 
 _PATH_DOMAINS = frozenset({"read", "write", "edit", "media"})
@@ -103,7 +100,7 @@ def _unknown_tool(read: _Read, tools: Mapping[str, str]) -> str | None:
 
 
 def _covers_everything(read: _Read) -> str | None:
-    if not read.rule.pattern.endswith("()"):
+    if read.parsed.arg_pattern is not None or not read.rule.pattern.endswith(")"):
         return None
     return f"covers every call of the tool; write {read.parsed.tool_name!r} if that is meant"
 
@@ -137,6 +134,13 @@ def _missing_root(pattern: str, workspace: Workspace) -> str | None:
     )
 
 
+def failed_example(
+    rule: PermissionRule, tools: Mapping[str, str], workspace: Workspace
+) -> str | None:
+    """What is wrong with the first example of a rule that the rule contradicts."""
+    return _failed_example(_read(rule, tools), workspace)
+
+
 def _failed_example(read: _Read, workspace: Workspace) -> str | None:
     for example in read.rule.match:
         if not _matches_example(read, example, workspace):
@@ -148,23 +152,23 @@ def _failed_example(read: _Read, workspace: Workspace) -> str | None:
 
 
 def _matches_example(read: _Read, example: str, workspace: Workspace) -> bool:
-    """Whether the rule would speak of a call about the example, by the rules' own judgement."""
-    about_paths = read.about_paths
-    call = ToolCall(
-        id="example",
-        name=read.tools[0] if read.tools else read.parsed.tool_name,
-        arguments={"command": example} if "shell" in read.domains else {},
-        execution=RunnableExecution(
-            execute=_never_run,
-            approval_rule=read.rule.pattern,
-            matches_rule=path_matcher(example, workspace) if about_paths else text_matcher(example),
-        ),
-    )
-    return matches(call, read.rule)
+    """Whether the rule would speak of a call about the example, by the rules' own judgement.
 
+    An allow rule does when it lets the example run without another rule.
+    """
+    pattern = read.parsed.arg_pattern
+    if pattern is None:
+        return True
+    if read.about_paths:
+        return path_matcher(example, workspace)(pattern)
+    if "shell" not in read.domains:
+        return match_glob_rule(pattern, example)
+    from toolcrib.shell import analyse_command
 
-async def _never_run(context: object) -> ToolResult:
-    raise AssertionError("an example of a rule is no call")
+    script = analyse_command(example, cwd=workspace.root, home_dir=workspace.home_dir)
+    if read.rule.decision == "allow":
+        return Allowance((pattern,), (), workspace).covers_all(script)
+    return rule_on_script(pattern, script) is Match.YES
 
 
 def _duplicate(read: _Read, earlier: Sequence[_Read]) -> str | None:

@@ -8,47 +8,75 @@ from toolcrib.contract.answers import BeforeAnswer, Veto
 from toolcrib.contract.hooks import hookimpl
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Sequence
+    from collections.abc import Awaitable
 
-    from toolcrib.contract.call import SessionView, ToolCall
+    from toolcrib.contract.call import ToolCall
+    from toolcrib.permissions.case import Case
     from toolcrib.permissions.chain import Judgement
-    from toolcrib.plugins.hook_calls import Implementation
 
 
 @hookimpl(trylast=True, always=True)
 def before_execute(call: ToolCall) -> BeforeAnswer | Awaitable[BeforeAnswer]:
-    """Let a call run, or veto it with the reason."""
+    """Let a call run, have it approved, or veto it with the reason."""
     session, execution = call.session, call.execution
     assert session is not None and execution is not None
     rules, checks = session.permission_rules, session.permission_checks(call.name)
-    if session.mode == "yolo" and not rules and not checks:
+    if session.mode == "yolo" and not rules and not checks and not session.observed:
         accesses = execution.accesses
-        if accesses is None or not accesses.items:
+        if execution.analysis is None and (accesses is None or not accesses.items):
             return None
     # Imported here: a session that never judges a call does not need the chain.
-    from toolcrib.permissions import chain
+    from toolcrib.permissions.case import Case
+    from toolcrib.permissions.chain import Judgement, denied_by_rule, judge
 
+    case = Case(call, session, rules)
     if call.allowed_by is not None:
-        denied = chain.denied_by_rule(call, session, rules)
-        return None if denied is None else _veto(call, denied)
-    if checks:
-        return _judged(call, session, checks)
-    return _answer(call, chain.judge_alone(call, session, rules))
+        allowed = Judgement(decision="allow", policy=call.allowed_by, source=call.allowed_by)
+        return _act(case, denied_by_rule(case) or allowed)
+    judgement = judge(case, checks)
+    return _act(case, judgement) if isinstance(judgement, Judgement) else _later(case, judgement)
 
 
-async def _judged(
-    call: ToolCall, session: SessionView, checks: Sequence[Implementation]
-) -> BeforeAnswer:
-    from toolcrib.permissions.chain import judge
-
-    return _answer(call, await judge(call, session, session.permission_rules, checks))
+async def _later(case: Case, judgement: Awaitable[Judgement]) -> BeforeAnswer:
+    answer = _act(case, await judgement)
+    return answer if answer is None or isinstance(answer, Veto) else await answer
 
 
-def _answer(call: ToolCall, judgement: Judgement) -> BeforeAnswer:
-    return None if judgement.decision == "allow" else _veto(call, judgement)
+def _act(case: Case, judgement: Judgement) -> Veto | Awaitable[Veto | None] | None:
+    if case.session.observed:
+        _announce(case, judgement)
+    if judgement.decision == "allow":
+        return None
+    if judgement.decision == "ask" and case.session.interactions.attended:
+        from toolcrib.permissions.asking import ask
+
+        return ask(case, judgement)
+    return _veto(case, judgement)
 
 
-def _veto(call: ToolCall, judgement: Judgement) -> Veto:
+def _announce(case: Case, judgement: Judgement) -> None:
+    from toolcrib.contract.events import PermissionDecided
+    from toolcrib.redaction import redacted
+
+    call = case.call
+    case.session.emit(
+        PermissionDecided(
+            agent=call.agent,
+            turn_id=call.turn_id,
+            call_id=call.id,
+            name=call.name,
+            mode=case.session.mode,
+            decision=judgement.decision,
+            policy=judgement.policy,
+            rule=judgement.rule,
+            source=judgement.source,
+            reason=judgement.reason,
+            arguments=redacted(call.arguments),
+        )
+    )
+
+
+def _veto(case: Case, judgement: Judgement) -> Veto:
     because = f" ({judgement.reason})" if judgement.reason else ""
     fate = (
         f"was denied{_by(judgement)}{because}, so it was not run."
@@ -56,7 +84,7 @@ def _veto(call: ToolCall, judgement: Judgement) -> Veto:
         else f"needs an approval{_by(judgement)}{because} and nobody can be asked here, so it was "
         "not run."
     )
-    return Veto(f"{call.name} {fate} {_way_out(call, judgement)}")
+    return Veto(f"{case.call.name} {fate} {_way_out(case, judgement)}")
 
 
 def _by(judgement: Judgement) -> str:
@@ -65,13 +93,22 @@ def _by(judgement: Judgement) -> str:
     return f" by the plugin {judgement.source!r}" if judgement.source else ""
 
 
-def _way_out(call: ToolCall, judgement: Judgement) -> str:
+def _way_out(case: Case, judgement: Judgement) -> str:
     """What would let the call run: an allow rule does, unless a rule or a plugin decided."""
     if judgement.rule or judgement.source:
         what = "rule" if judgement.rule else "plugin"
         return f"Find another way, or ask the user about that {what}."
-    assert call.execution is not None
+    if judgement.once:
+        return (
+            "Find a way without it; the user can turn the guard off with "
+            "dangerous_command_guard = false under [permission] in toolcrib.toml."
+        )
+    from toolcrib.permissions.grants import grants
+
+    rules = " and ".join(map(repr, grants(case)))
+    if not rules or judgement.decision == "deny":
+        return "The user can choose another mode, or do it."
     return (
-        f"The user can allow it with the rule {call.execution.approval_rule!r} under "
-        "[permission] allow in toolcrib.toml, or choose another mode."
+        f"The user can allow it with the rule {rules} under [permission] allow in toolcrib.toml, "
+        "or choose another mode."
     )

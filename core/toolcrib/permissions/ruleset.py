@@ -83,7 +83,10 @@ def prepare(rule: PermissionRule, domains: Mapping[str, str]) -> PreparedRule:
     """Take a rule apart."""
     parsed = parse_rule(rule.pattern)
     return PreparedRule(
-        rule, parsed.tool_name, parsed.arg_pattern, frozenset(_operations(parsed.tool_name, domains))
+        rule,
+        parsed.tool_name,
+        parsed.arg_pattern,
+        frozenset(_operations(parsed.tool_name, domains)),
     )
 
 

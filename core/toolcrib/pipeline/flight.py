@@ -10,11 +10,12 @@ from attrs import frozen
 
 from toolcrib.contract.call import OutcomeKind, ToolCall
 from toolcrib.contract.context import ToolContext
+from toolcrib.contract.execution import RunnableExecution
 from toolcrib.contract.result import ToolResult
 from toolcrib.pipeline.scheduler import Ticket
 from toolcrib.registry import RegisteredTool
-
 from toolcrib.runtimes import Generation
+
 Steps = Generator[Awaitable[Any], Any, None]
 """Work that is done at once where it can be, and yields what has to be awaited."""
 
@@ -40,6 +41,7 @@ class Flight:
 
     # Defaults live on the class, not in the instance: one is made for every call.
     entry: RegisteredTool | None = None
+    execution: RunnableExecution | None = None
     outcome: OutcomeKind | None = None
     result: ToolResult | None = None
     metadata: Any = None
@@ -50,9 +52,9 @@ class Flight:
     task: asyncio.Task[None] | None = None
     limit: asyncio.TimerHandle | None = None
     timed_out: bool = False
+    lost: bool = False
     announced: bool = False
     body_ended: bool = False
-    lost: bool = False
     finishing: bool = False
     completed: bool = False
     prepared_at: float = 0.0

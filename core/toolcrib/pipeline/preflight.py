@@ -24,6 +24,7 @@ def preflight(flight: Flight, host: Host) -> None:
         return
     flight.entry = entry
     call.source = entry.source
+    call.domain = entry.domain
     refusal = host.refusal(entry.name, entry.source)
     if refusal is not None:
         flight.refuse("preflight-rejected", refusal)

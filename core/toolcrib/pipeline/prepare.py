@@ -11,6 +11,7 @@ from toolcrib.contract.answers import Allow, Proceed, Veto
 from toolcrib.contract.execution import RunnableExecution
 from toolcrib.contract.result import ToolResult
 from toolcrib.errors import PathSecurityError
+from toolcrib.pipeline import texts
 from toolcrib.pipeline.flight import Flight, Steps
 from toolcrib.pipeline.host import Host
 from toolcrib.plugins.hook_calls import Implementation, discard
@@ -51,6 +52,8 @@ def prepare(flight: Flight, host: Host) -> Steps:
             if flight.outcome is not None:
                 return
             host.report(implementation.plugin, "will_execute", describe(error))
+    if call.execution is not flight.execution:
+        flight.refuse("vetoed", texts.EXECUTION_REPLACED)
 
 
 def resolve(flight: Flight, host: Host) -> Steps:
@@ -75,7 +78,7 @@ def _take_execution(flight: Flight, execution: Any) -> None:
         accesses = execution.accesses
         if accesses is not None and not isinstance(accesses, Accesses):
             raise TypeError(f"its accesses are {accesses!r}, not toolcrib.Accesses")
-        flight.call.execution = execution
+        flight.execution = flight.call.execution = execution
         flight.stops_batch = execution.stop_batch_after_this
     elif isinstance(execution, ToolResult):
         flight.settle("synthetic", execution)

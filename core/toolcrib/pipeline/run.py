@@ -36,6 +36,9 @@ async def run_body(flight: Flight, host: Host) -> None:
         changed = flight.generation is not generation
         flight.refuse("aborted", texts.RUNTIME_CHANGED if changed else texts.RUNTIME_AWAY)
         return
+    if call.approved is not None and (problem := call.approved.difference(call)):
+        flight.refuse("vetoed", problem)
+        return
     send = _sender(flight, host) if host.observed else None
     context = flight.context = ToolContext(
         call.turn_id, call.id, call.name, flight.metadata, False, send, host.outputs
@@ -56,11 +59,22 @@ async def run_body(flight: Flight, host: Host) -> None:
     finally:
         flight.ended_at = perf_counter()
         generation.release()
+        if host.session.awaiting:
+            _tell_awaiting(flight, host)
     flight.settle("executed", result)
 
 
 def _needs_runtime(flight: Flight) -> bool:
     return flight.entry is not None and bool(flight.entry.requires)
+
+
+def _tell_awaiting(flight: Flight, host: Host) -> None:
+    """What this call has just written is no surprise to calls that wait for their approval."""
+    host.session.awaiting.discard(flight.call.approved)
+    accesses = flight.execution.accesses if flight.execution else None
+    for path in accesses.written_paths() if accesses else ():
+        for approved in host.session.awaiting:
+            approved.expect(path)
 
 
 def _sender(flight: Flight, host: Host) -> Callable[[Update], None]:

@@ -44,3 +44,9 @@ def aborted(by_user: bool, started: bool) -> str:
     if by_user:
         return INTERRUPTED
     return ABORTED if started else NOT_STARTED
+
+
+EXECUTION_REPLACED = (
+    "The call was not run: a plugin replaced what would run after the call was resolved, so nobody "
+    "judged what it would do."
+)

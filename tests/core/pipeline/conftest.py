@@ -73,8 +73,9 @@ class Bench:
         return harness.session
 
     def kinds(self, call_id: str) -> list[str]:
-        """The types of the events of one call, in order."""
-        return [e.type for e in self.events if getattr(e, "call_id", None) == call_id]
+        """The types of the events of one call, in order, but for those about permissions."""
+        of_call = [e.type for e in self.events if getattr(e, "call_id", None) == call_id]
+        return [kind for kind in of_call if not kind.startswith("permission.")]
 
     async def aclose(self) -> None:
         for harness in self._opened:

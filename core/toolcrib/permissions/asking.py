@@ -1,0 +1,149 @@
+"""Asks whoever hosts the session to approve a call, and remembers the answer."""
+
+from __future__ import annotations
+
+import uuid
+from time import perf_counter
+
+from toolcrib.approvals.persist import offered_scopes, remember_rule
+from toolcrib.contract.answers import Veto
+from toolcrib.contract.display import GenericDisplay
+from toolcrib.contract.events import ApprovalRequested, ApprovalResolved
+from toolcrib.contract.interaction import ApprovalAnswer, ApprovalRequest, ApprovalScope
+from toolcrib.errors import ToolcribError
+from toolcrib.permissions.approved import Approved
+from toolcrib.permissions.case import Case
+from toolcrib.permissions.chain import Judgement
+from toolcrib.permissions.grants import grants
+from toolcrib.redaction import redacted
+
+_FOR_SUB_AGENTS = (
+    " Choose another approach: do not repeat the call, and do not work around the refusal."
+)
+
+
+async def ask(case: Case, judgement: Judgement) -> Veto | None:
+    """Let the call run when somebody approves it, and refuse it otherwise."""
+    approved = Approved.of(case.call)
+    case.session.awaiting.add(approved)
+    request = _request(case, judgement)
+    _announce(case, request)
+    started = perf_counter()
+    answer = await case.session.interactions.request(request)
+    assert isinstance(answer, ApprovalAnswer)
+    veto = _refusal(case, approved, answer)
+    remembered = () if veto is not None else _remembered(case, request, answer.scope)
+    if veto is None:
+        case.call.approved = approved
+    else:
+        case.session.awaiting.discard(approved)
+    _announce_answer(case, request, answer, remembered, (perf_counter() - started) * 1000)
+    return veto
+
+
+def _request(case: Case, judgement: Judgement) -> ApprovalRequest:
+    call, session = case.call, case.session
+    arguments = redacted(call.arguments)
+    rules = () if judgement.once else grants(case)
+    scopes: tuple[ApprovalScope, ...] = ("once",)
+    if rules:
+        scopes = offered_scopes(session.workspace.root, session.environment)
+    if judgement.policy in ("possible-deny-ask", "user-configured-ask"):
+        # A written allow rule would not change the answer: the rule that asks is stronger.
+        scopes = tuple(scope for scope in scopes if scope in ("once", "session"))
+    action = case.execution.description or f"approve {call.name}"
+    return ApprovalRequest(
+        id=f"approval_{uuid.uuid4()}",
+        session_id=session.id,
+        agent=call.agent,
+        turn_id=call.turn_id,
+        call_id=call.id,
+        tool=call.name,
+        action=action,
+        display=case.execution.display or GenericDisplay(summary=action, detail=arguments),
+        policy=judgement.policy,
+        reason=judgement.reason,
+        arguments=arguments,
+        rules=rules,
+        scopes=scopes,
+    )
+
+
+def _refusal(case: Case, approved: Approved, answer: ApprovalAnswer) -> Veto | None:
+    """What the model is told when the call must not run."""
+    name = case.call.name
+    if answer.decision == "approved":
+        problem = approved.difference(case.call)
+        return None if problem is None else Veto(problem)
+    if answer.decision == "rejected":
+        text = f"{name} was not run: the user rejected it."
+    else:
+        cause = f" ({answer.cause})" if answer.cause else ""
+        text = f"{name} was not run: the request for an approval was cancelled{cause}."
+    if answer.feedback and answer.feedback.strip():
+        text += f" The user says: {answer.feedback.strip()}"
+    return Veto(text if case.call.agent == "main" else text + _FOR_SUB_AGENTS)
+
+
+def _remembered(case: Case, request: ApprovalRequest, scope: ApprovalScope) -> tuple[str, ...]:
+    """Write the approval down for as long as it holds; returns the rules that were."""
+    if scope == "once":
+        return ()
+    session = case.session
+    session.approvals.remember(request.rules, tool=request.tool, agent=request.agent)
+    if scope != "session":
+        try:
+            for rule in request.rules:
+                remember_rule(
+                    rule,
+                    scope=scope,
+                    workspace_root=session.workspace.root,
+                    environ=session.environment,
+                )
+        except (OSError, ToolcribError) as error:
+            # It holds for the session all the same; only what is for later could not be written.
+            session.report("permissions", "remembering an approval", str(error))
+    return request.rules
+
+
+def _announce(case: Case, request: ApprovalRequest) -> None:
+    if case.session.observed:
+        case.session.emit(
+            ApprovalRequested(
+                agent=request.agent,
+                turn_id=request.turn_id,
+                call_id=request.call_id,
+                name=request.tool,
+                request_id=request.id,
+                policy=request.policy,
+                reason=request.reason,
+                display=request.display,
+                arguments=request.arguments,
+            )
+        )
+
+
+def _announce_answer(
+    case: Case,
+    request: ApprovalRequest,
+    answer: ApprovalAnswer,
+    remembered: tuple[str, ...],
+    duration_ms: float,
+) -> None:
+    if case.session.observed:
+        case.session.emit(
+            ApprovalResolved(
+                agent=request.agent,
+                turn_id=request.turn_id,
+                call_id=request.call_id,
+                name=request.tool,
+                request_id=request.id,
+                decision=answer.decision,
+                scope=answer.scope,
+                by=answer.by,
+                cause=answer.cause,
+                has_feedback=bool(answer.feedback),
+                remembered=remembered,
+                duration_ms=duration_ms,
+            )
+        )

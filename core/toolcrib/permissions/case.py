@@ -1,0 +1,186 @@
+"""One call before the policies: what it does, and which rules speak of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+
+from toolcrib.config.permission import Decision
+from toolcrib.contract.call import SessionView, ToolCall
+from toolcrib.contract.execution import RunnableExecution
+from toolcrib.permissions.commands import Allowance, rule_on_script
+from toolcrib.permissions.disk import spellings
+from toolcrib.permissions.git import WorkTree, work_tree
+from toolcrib.permissions.ruleset import PATH_DOMAINS, PreparedRule, RuleSet, ToolRules, prepare
+from toolcrib.permissions.touched import Match, effects_of, secret_in, speaks_of
+from toolcrib.rules import match_path_rule
+from toolcrib.rules.glob import compile_glob
+from toolcrib.shell.model import CommandAnalysis, PathEffect, SimpleCommand
+
+
+class Case:
+    """A call with the rules that can speak of it; everything is worked out when it is asked for."""
+
+    def __init__(self, call: ToolCall, session: SessionView, rules: RuleSet) -> None:
+        assert call.execution is not None
+        self.call = call
+        self.session = session
+        self.execution: RunnableExecution = call.execution
+        self.rules: ToolRules = rules.for_tool(call.name)
+
+    @property
+    def analysis(self) -> CommandAnalysis | None:
+        return self.execution.analysis
+
+    @cached_property
+    def effects(self) -> tuple[PathEffect, ...]:
+        return effects_of(self.execution)
+
+    @cached_property
+    def secret(self) -> str | None:
+        """The first path among the effects that may hold secrets."""
+        return secret_in(self.effects)
+
+    @cached_property
+    def work_tree(self) -> WorkTree | None:
+        return work_tree(self.session.workspace.root)
+
+    def speaking(self, decision: Decision) -> Iterable[tuple[PreparedRule, Match]]:
+        """The rules of one decision that speak of the call, with how sure that is."""
+        for rule in self.rules.own:
+            if rule.rule.decision == decision and (match := self.own_match(rule)):
+                yield rule, match
+        for rule in self.rules.paths:
+            if rule.rule.decision == decision and decision != "allow":
+                match = self._path_match(rule)
+                if match:
+                    yield rule, match
+
+    def own_match(self, rule: PreparedRule) -> Match:
+        """Whether a rule that names the tool speaks of the call.
+
+        A matcher that fails counts as a match for deny and ask, and as none for allow.
+        """
+        if rule.pattern is None:
+            return Match.YES
+        matcher = self.execution.matches_rule
+        if matcher is None:
+            return Match.NO
+        allows = rule.rule.decision == "allow"
+        try:
+            if self.analysis is not None:
+                if not allows:
+                    return rule_on_script(rule.pattern, self.analysis)
+                allowance = self.allowance((rule,))
+                if allowance.holds_exactly(self.analysis.text):
+                    return Match.YES
+                speaks = any(map(allowance.speaks_of, self.analysis.commands))
+                return Match.YES if speaks else Match.NO
+            if allows and self.call.domain == "shell":  # its commands are not known one by one
+                literal = compile_glob(rule.pattern, segmented=False).literal
+                found = literal is not None and matcher(rule.pattern)
+            elif not allows:
+                found = matcher(rule.pattern) or any(self._really(rule.pattern))
+            else:
+                found = matcher(rule.pattern) and all(self._really(rule.pattern))
+        except Exception:
+            return Match.NO if allows else Match.YES
+        return Match.YES if found else Match.NO
+
+    def allowing(self) -> PreparedRule | None:
+        """The rule by which the call is allowed; of a script, every command has to be."""
+        rules = self._own("allow")
+        if self.analysis is None:
+            return next((rule for rule in rules if self.own_match(rule)), None)
+        if not rules or not self.allowance(rules).covers_all(self.analysis):
+            return None
+        return next((rule for rule in rules if self.own_match(rule)), rules[0])
+
+    def allowance(self, rules: Iterable[PreparedRule], *, only_in_root: bool = False) -> Allowance:
+        """What rules cover of the script."""
+        return Allowance(
+            (rule.pattern for rule in rules),
+            (
+                rule.pattern
+                for rule in self.rules.paths
+                if rule.rule.decision == "allow" and "write" in rule.operations
+            ),
+            self.session.workspace,
+            only_in_root=only_in_root,
+        )
+
+    @cached_property
+    def session_rules(self) -> tuple[PreparedRule, ...]:
+        """What was approved for the session and speaks of the tool."""
+        remembered = self.session.approvals.rules()
+        if not remembered:
+            return ()
+        # An approved command is approved in the folder that it was approved in.
+        if self.analysis is not None and self.analysis.cwd != self.session.workspace.root:
+            return ()
+        prepared = (prepare(rule, {}) for rule in remembered)
+        return tuple(rule for rule in prepared if rule.tool_name == self.call.name)
+
+    def approved_in_session(self) -> PreparedRule | None:
+        """The remembered approval that covers what would be asked about now, or None."""
+        rules = self.session_rules
+        if not rules:
+            return None
+        if self.analysis is None:
+            return next((rule for rule in rules if self.own_match(rule)), None)
+        allowance = self.allowance(rules, only_in_root=True)
+        if not allowance.holds_exactly(self.analysis.text):
+            needing = [] if self.analysis.unanalysable else self.needing()
+            if not needing or not all(map(allowance.covers, needing)):
+                return None
+        return next((rule for rule in rules if self.own_match(rule)), rules[0])
+
+    def needing(self) -> list[SimpleCommand]:
+        """The commands of the script that need an approval.
+
+        Those are the ones that no rule allows, and those that an ask rule speaks of. Once a rule
+        about paths speaks of the script, or a deny rule might, all are but the harmless ones.
+        """
+        assert self.analysis is not None
+        all_of_them = self.allowance(()).uncovered(self.analysis)
+        doubted = any(True for _ in self.speaking("deny")) or any(
+            self._path_match(rule) for rule in self.rules.paths if rule.rule.decision == "ask"
+        )
+        if doubted:
+            return all_of_them
+        left = self.allowance(self._own("allow")).uncovered(self.analysis)
+        asking = [rule.pattern for rule in self._own("ask")]
+        return [c for c in all_of_them if c in left or any(_asks(p, c) for p in asking)]
+
+    def _own(self, decision: Decision) -> list[PreparedRule]:
+        return [rule for rule in self.rules.own if rule.rule.decision == decision]
+
+    def _path_match(self, rule: PreparedRule) -> Match:
+        workspace = self.session.workspace
+        best = Match.NO
+        for effect in self.effects:
+            best = max(best, speaks_of(rule, effect, workspace))
+            if best is Match.YES:
+                break
+        unknown = self.analysis is not None and self.analysis.unanalysable
+        if best is Match.NO and unknown and rule.pattern is not None:
+            return Match.PERHAPS
+        return best
+
+    def _really(self, pattern: str) -> Iterable[bool]:
+        """Whether a pattern covers the path where the links of the path in the call lead to."""
+        if self.call.domain not in PATH_DOMAINS or self.execution.accesses is None:
+            return
+        workspace = self.session.workspace
+        for effect in self.effects:
+            for path in spellings(effect.path or "", workspace)[1:]:
+                yield match_path_rule(
+                    pattern, path, cwd=workspace.root, home_dir=workspace.home_dir
+                )
+
+
+def _asks(pattern: str | None, command: SimpleCommand) -> bool:
+    if pattern is None:
+        return True
+    alone = CommandAnalysis(text=command.source, cwd=command.cwd or "/", commands=(command,))
+    return rule_on_script(pattern, alone) is not Match.NO
