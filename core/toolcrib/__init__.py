@@ -58,6 +58,8 @@ if TYPE_CHECKING:
     from toolcrib.session import Crib as Crib
     from toolcrib.session import Session as Session
     from toolcrib.session import open_session as open_session
+    from toolcrib.shell import analyse_command as analyse_command
+    from toolcrib.shell.model import CommandAnalysis as CommandAnalysis
 
 _HOMES = {
     "toolcrib.accesses": ["Accesses"],
@@ -90,6 +92,8 @@ _HOMES = {
     "toolcrib.rules": ["literal_rule", "path_matcher", "text_matcher"],
     "toolcrib.runtime": ["Launch", "LocalRuntime", "Runtime"],
     "toolcrib.schema": ["Alias"],
+    "toolcrib.shell": ["analyse_command"],
+    "toolcrib.shell.model": ["CommandAnalysis"],
     "toolcrib.session": ["Crib", "Session", "open_session"],
 }
 _PLACES = {name: module for module, names in _HOMES.items() for name in names}

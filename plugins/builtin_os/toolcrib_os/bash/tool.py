@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from toolcrib import (
+    Accesses,
+    CommandAnalysis,
     Execution,
     PathSecurityError,
     ResolvedPath,
@@ -42,8 +44,8 @@ class BashTool(Tool[BashInput]):
         )
 
     def resolve_execution(self, args: BashInput) -> Execution:
-        # Listing the tools does without the classes of displays, asyncio and subprocess.
-        from toolcrib import CommandDisplay
+        # Listing the tools does without the classes of displays, the parser and asyncio.
+        from toolcrib import CommandDisplay, analyse_command
 
         if args.run_in_background:
             return ToolResult.error(
@@ -63,6 +65,12 @@ class BashTool(Tool[BashInput]):
         async def execute(context: ToolContext) -> ToolResult:
             return await self._run(args, cwd, context)
 
+        analysis = analyse_command(
+            args.command,
+            cwd=cwd.path.rstrip("/") or "/",
+            home_dir=self._workspace.home_dir,
+            root=self._workspace.root,
+        )
         shown = " ".join(args.command.split())
         cut = "..." if len(shown) > _SHOWN_CHARS else ""
         return RunnableExecution(
@@ -73,6 +81,8 @@ class BashTool(Tool[BashInput]):
             ),
             description=f"Running: {shown[:_SHOWN_CHARS]}{cut}",
             matches_rule=text_matcher(args.command),
+            accesses=_certain_accesses(analysis),
+            analysis=analysis,
         )
 
     async def _run(self, args: BashInput, cwd: ResolvedPath, context: ToolContext) -> ToolResult:
@@ -89,3 +99,15 @@ class BashTool(Tool[BashInput]):
             self._runtime,
             context,
         )
+
+
+def _certain_accesses(analysis: CommandAnalysis) -> Accesses | None:
+    """What a command reads, when it is sure to change nothing and its paths are all known."""
+    if not analysis.read_only:
+        return None
+    accesses = Accesses.none()
+    for effect in analysis.effects:
+        if effect.path is None or effect.glob:
+            return None
+        accesses |= Accesses.read(effect.path, recursive=effect.recursive)
+    return accesses
