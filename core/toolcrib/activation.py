@@ -24,6 +24,10 @@ from toolcrib.runtime import Status
 from toolcrib.services import Scope
 
 
+Renewal = Literal["all", "with services"]
+"""Which tools are made again."""
+
+
 @frozen(kw_only=True)
 class Conditions:
     """Everything that decides which tools an agent has; each part is one filter.
@@ -149,18 +153,19 @@ class Activation:
         self._broken: dict[int, tuple[ToolContribution, str]] = {}
         self.decisions: list[Decision] = []
 
-    def evaluate(self, *, renew: bool = False) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    def evaluate(self, *, renew: Renewal | None = None) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Filter everything anew; returns the names added and removed.
 
-        With `renew` every tool is made again, also those that failed to be made before.
+        With `renew` tools are made again, also those that failed to be made before.
         """
         on = self._conditions()
         before = set(self._active)
         if renew:
             self._broken.clear()
-            for active in self._active.values():
-                active.remove()
-            self._active.clear()
+            for name, active in list(self._active.items()):
+                if renew == "all" or _has_services(active.contribution):
+                    active.remove()
+                    del self._active[name]
         self.decisions = self._unknown_tools(on)
         passing: list[tuple[PluginRecord, ToolContribution]] = []
         owners: dict[str, PluginRecord] = {}
@@ -361,6 +366,12 @@ class Activation:
         self, record: PluginRecord, contribution: ToolContribution, refusal: Refusal | None
     ) -> None:
         self.decisions.append(_decision(contribution.name, record, refusal))
+
+
+def _has_services(contribution: ToolContribution) -> bool:
+    """Whether the tool was made with services, of which one may be the runtime or the workspace."""
+    factory = load_factory(contribution.factory)
+    return _is_constructor(factory) and bool(inspect.signature(factory).parameters)
 
 
 def _is_constructor(factory: Any) -> bool:

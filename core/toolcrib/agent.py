@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
-from toolcrib.activation import Activation, Conditions, global_refusal, policy_refusal
+from toolcrib.activation import (
+    Activation,
+    Conditions,
+    Renewal,
+    global_refusal,
+    policy_refusal,
+)
 from toolcrib.config.permission import Mode
 from toolcrib.contract.contribution import Disclosure, Source
 from toolcrib.contract.tool import ToolLike
@@ -64,10 +70,10 @@ class Agent:
         self._on: Conditions | None = None
         self._refusals: dict[tuple[str, str], str | None] = {}
 
-    def refresh(self, reason: str, *, renew: bool = False) -> None:
+    def refresh(self, reason: str, *, renew: Renewal | None = None) -> None:
         """Evaluate which tools the agent has, after something that decides it has changed.
 
-        With `renew` the tools are made anew, for they may hold settings of their own.
+        With `renew` tools are made anew, for they may hold settings of their own, or services.
         """
         session = self.session
         self.features = resolve_features(

@@ -51,8 +51,8 @@ class Stay:
         system: str = getattr(runtime, "os", None) or platform.system()
         capabilities = tuple(sorted(generation.capabilities))
         text = (
-            f"Tools act in the runtime {runtime.id!r} now ({system}, shell {runtime.shell}, working "
-            f"directory {cwd}); it offers {', '.join(capabilities) or 'nothing'}."
+            f"Tools act in the runtime {runtime.id!r} now ({system}, shell {runtime.shell}, "
+            f"working directory {cwd}); it offers {', '.join(capabilities) or 'nothing'}."
             if generation.open
             else f"The runtime {runtime.id!r} is {generation.status}: tools that need it are "
             "withdrawn until it is back."
@@ -171,7 +171,7 @@ class Binding:
         scope.add_value(Workspace, self._workspace)  # as it is, not as another runtime shows it
         try:
             with contextlib.redirect_stdout(sys.stderr):
-                runtime = scope.construct(load_factory(contribution.factory))
+                runtime: Runtime = scope.construct(load_factory(contribution.factory))
             if inspect.isawaitable(runtime):
                 discard(runtime)
                 raise TypeError("its factory must not be a coroutine function")
@@ -189,11 +189,13 @@ class Binding:
         except (KeyboardInterrupt, ConfigError):
             raise
         except BaseException as error:  # extension modules panic with others than Exception
-            known = isinstance(error, RuntimeUnavailable)
+            if isinstance(error, RuntimeUnavailable):
+                problem, code = str(error), error.code
+            else:
+                problem, code = describe(error), "runtime.unavailable"
             raise RuntimeUnavailable(
-                f"the runtime {name!r} of the plugin {plugin!r} cannot be used: "
-                f"{error if known else describe(error)}",
-                code=error.code if isinstance(error, RuntimeUnavailable) else "runtime.unavailable",
+                f"the runtime {name!r} of the plugin {plugin!r} cannot be used: {problem}",
+                code=code,
                 runtime=name,
             ) from error
         return runtime

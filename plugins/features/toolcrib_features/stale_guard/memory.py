@@ -1,7 +1,8 @@
-"""What the agents of a session know of files."""
+"""What the agents of a session know of the files of the runtime that they are in."""
 
 from __future__ import annotations
 
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from attrs import frozen
@@ -24,9 +25,10 @@ Memory = dict[tuple[str, str], Knowledge]
 _memories: WeakKeyDictionary[object, Memory] = WeakKeyDictionary()
 
 
-def memory_of(session: object) -> Memory:
-    """The memory of a session; it goes with the session."""
-    memory = _memories.get(session)
+def memory_of(session: Any) -> Memory:
+    """The memory of a session; it ends when the session does or moves to another runtime."""
+    stay = session.binding.stay
+    memory = _memories.get(stay)
     if memory is None:
-        memory = _memories[session] = {}
+        memory = _memories[stay] = {}
     return memory
