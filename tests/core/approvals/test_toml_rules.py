@@ -196,7 +196,7 @@ def strings(draw: st.DrawFn) -> str:
 def arrays(draw: st.DrawFn, elements: st.SearchStrategy[str]) -> str:
     items = draw(st.lists(elements, max_size=3))
     if draw(st.booleans()):
-        comma = "," if items and draw(st.booleans()) else ""
+        comma = "," if bool(items) and draw(st.booleans()) else ""
         return f"[{draw(spaces)}{', '.join(items)}{comma}{draw(spaces)}]"
     text = f"[{draw(remarks)}\n"
     for index, item in enumerate(items):
