@@ -158,7 +158,7 @@ class Session:
         offer_services(crib.plugins, self.scope)
         local = LocalRuntime(environment=environment)
         self.binding = Binding(workspace, self.scope, local, crib.runtimes)
-        self.binding.use(runtime or settings.default_runtime)
+        self.binding.use(settings.default_runtime if runtime is None else runtime)
         chosen = self._resolved_profile(profile or settings.default_profile, settings)
         self.main = Agent(self, "main", chosen)
         self._take_profile(chosen)

@@ -29,6 +29,7 @@ def command(
     arguments: str,
     workspace: str,
     profile: str | None,
+    runtime: str | None,
     mode: str | None,
 ) -> None:
     """Run one call and print what a model would read.
@@ -42,7 +43,9 @@ def command(
     interact = terminal_handler(input_is_taken=arguments == "-")
     if arguments == "-":
         arguments = sys.stdin.read()
-    session = open_for(ctx, workspace=workspace, profile=profile, mode=mode, interact=interact)
+    session = open_for(
+        ctx, workspace=workspace, profile=profile, runtime=runtime, mode=mode, interact=interact
+    )
 
     async def run() -> bool:
         failed = False

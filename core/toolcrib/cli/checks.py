@@ -22,6 +22,7 @@ from toolcrib.permissions.lint import lint_rules
 from toolcrib.plugins.records import normalised
 from toolcrib.policy import MCP_PREFIX, find_inactive_tool_patterns, suggest
 from toolcrib.profiles import DEFAULT, Profile, resolve_profile
+from toolcrib.runtime import LOCAL
 from toolcrib.session import Crib
 
 _VARIABLES = tuple(
@@ -104,6 +105,7 @@ class _Check:
 
     def findings(self) -> Iterator[Notice]:
         yield from self._choice_of_profile()
+        yield from self._choice_of_runtime()
         yield from self._chains_of_profiles()
         yield from self._features()
         yield from self._tables()
@@ -122,6 +124,13 @@ class _Check:
         if self._profile is not None and self._profile not in known:
             text = f"there is no profile {self._profile!r}{_hint(self._profile, known)}"
             yield Notice(file="--profile", text=text)
+
+    def _choice_of_runtime(self) -> Iterator[Notice]:
+        chosen, known = self._settings.default_runtime, {LOCAL, *self._crib.runtimes()}
+        if chosen not in known:
+            place = self._settings.locate("default_runtime")
+            text = f"there is no runtime {chosen!r}{_hint(chosen, known)}"
+            yield Notice.at(place, key="default_runtime", text=text)
 
     def _chains_of_profiles(self) -> Iterator[Notice]:
         told: set[object] = set()
@@ -153,6 +162,8 @@ class _Check:
         declared: dict[str, str] = {}
         for _, contribution in self._crib.plugins.contributions():
             declared.update(contribution.settings)
+        for _, runtime in self._crib.runtimes().values():
+            declared.update(runtime.settings)
         for feature in self._crib.features():
             declared.update(feature.settings)
         for name in self._settings.sections():

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from toolcrib.session import Session
 
 F = TypeVar("F", bound=Callable[..., Any])
+LOCAL = "local"
 MODES = ("manual", "auto", "yolo")
 
 
@@ -43,6 +44,13 @@ def complete_profile(ctx: click.Context, param: Any, typed: str) -> list[str]:
     return sorted(name for name in names if name.startswith(typed))
 
 
+def complete_runtime(ctx: click.Context, param: Any, typed: str) -> list[str]:
+    """The names of this machine and of the runtimes of plugins."""
+    session = _session_to_complete(ctx)
+    names = {LOCAL, *session.crib.runtimes()} if session else ()
+    return sorted(name for name in names if name.startswith(typed))
+
+
 def _session_to_complete(ctx: click.Context) -> Session | None:
     """A session, or None where nothing can be said: a shell has no use for an error."""
     from toolcrib.errors import ToolcribError
@@ -50,13 +58,20 @@ def _session_to_complete(ctx: click.Context) -> Session | None:
 
     safe = ctx.find_root().params.get("safe", False)
     try:
-        return open_session(ctx.params.get("workspace") or ".", autoload=not safe)
+        workspace = ctx.params.get("workspace") or "."
+        return open_session(workspace, autoload=not safe, runtime=LOCAL)
     except (ToolcribError, OSError):
         return None
 
 
 def workspace_options(function: F) -> F:
-    """`--workspace` and `--profile`."""
+    """`--workspace`, `--profile` and `--runtime`."""
+    function = click.option(
+        "--runtime",
+        metavar="NAME",
+        shell_complete=complete_runtime,
+        help="Where tools act: local, sandbox, or a runtime of a plugin.",
+    )(function)
     function = click.option(
         "--profile",
         metavar="P",
@@ -94,6 +109,7 @@ def open_for(
     *,
     workspace: str,
     profile: str | None = None,
+    runtime: str | None = None,
     mode: Any = None,
     interact: InteractionHandler | None = None,
     overrides: Mapping[str, Any] | None = None,
@@ -108,6 +124,7 @@ def open_for(
     session = open_session(
         workspace,
         profile=profile,
+        runtime=runtime,
         mode=mode,
         autoload=ctx.obj.get("autoload", True),
         interact=interact,

@@ -46,6 +46,7 @@ def command(
     names: tuple[str, ...],
     workspace: str,
     profile: str | None,
+    runtime: str | None,
     mode: str | None,
     as_json: bool,
     call: str | None,
@@ -54,7 +55,7 @@ def command(
     if call is not None and names:
         raise click.UsageError("give names of tools or --call, not both")
     asked = None if call is None else _read_call(call)
-    session = open_for(ctx, workspace=workspace, profile=profile, mode=mode)
+    session = open_for(ctx, workspace=workspace, profile=profile, runtime=runtime, mode=mode)
     if asked is not None:
         _explain_call(session, asked, as_json)
         return

@@ -26,10 +26,15 @@ Examples:
 )
 @click.pass_context
 def command(
-    ctx: click.Context, workspace: str, profile: str | None, as_json: bool, shape: str | None
+    ctx: click.Context,
+    workspace: str,
+    profile: str | None,
+    runtime: str | None,
+    as_json: bool,
+    shape: str | None,
 ) -> None:
     """List the active tools."""
-    tools = open_for(ctx, workspace=workspace, profile=profile).tools()
+    tools = open_for(ctx, workspace=workspace, profile=profile, runtime=runtime).tools()
     if shape is not None:
         print_json([_shaped(tool, shape) for tool in tools])
     elif as_json:
