@@ -109,6 +109,6 @@ def _way_out(case: Case, judgement: Judgement) -> str:
     if not rules or judgement.decision == "deny":
         return "The user can choose another mode, or do it."
     return (
-        f"The user can allow it with the rule {rules} under [permission] allow in toolcrib.toml, "
+        f"The user can allow it with {rules} under [permission] allow in toolcrib.toml, "
         "or choose another mode."
     )

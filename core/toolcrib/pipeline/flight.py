@@ -10,7 +10,6 @@ from attrs import frozen
 
 from toolcrib.contract.call import OutcomeKind, ToolCall
 from toolcrib.contract.context import ToolContext
-from toolcrib.contract.execution import RunnableExecution
 from toolcrib.contract.result import ToolResult
 from toolcrib.pipeline.scheduler import Ticket
 from toolcrib.registry import RegisteredTool
@@ -41,7 +40,6 @@ class Flight:
 
     # Defaults live on the class, not in the instance: one is made for every call.
     entry: RegisteredTool | None = None
-    execution: RunnableExecution | None = None
     outcome: OutcomeKind | None = None
     result: ToolResult | None = None
     metadata: Any = None

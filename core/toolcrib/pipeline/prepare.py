@@ -41,6 +41,7 @@ def prepare(flight: Flight, host: Host) -> Steps:
             _take_answer(flight, host, implementation, answer)
     if flight.outcome is not None:
         return
+    judged = call.execution
     for implementation in host.hooks.for_tool("will_execute", call.name):
         try:
             answer = implementation.function(call)
@@ -52,7 +53,7 @@ def prepare(flight: Flight, host: Host) -> Steps:
             if flight.outcome is not None:
                 return
             host.report(implementation.plugin, "will_execute", describe(error))
-    if call.execution is not flight.execution:
+    if call.execution is not judged:
         flight.refuse("vetoed", texts.EXECUTION_REPLACED)
 
 
@@ -78,7 +79,7 @@ def _take_execution(flight: Flight, execution: Any) -> None:
         accesses = execution.accesses
         if accesses is not None and not isinstance(accesses, Accesses):
             raise TypeError(f"its accesses are {accesses!r}, not toolcrib.Accesses")
-        flight.execution = flight.call.execution = execution
+        flight.call.execution = execution
         flight.stops_batch = execution.stop_batch_after_this
     elif isinstance(execution, ToolResult):
         flight.settle("synthetic", execution)

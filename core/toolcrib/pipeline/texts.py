@@ -47,6 +47,6 @@ def aborted(by_user: bool, started: bool) -> str:
 
 
 EXECUTION_REPLACED = (
-    "The call was not run: a plugin replaced what would run after the call was resolved, so nobody "
-    "judged what it would do."
+    "The call was not run: a plugin replaced what would run after the call was judged, so nobody "
+    "knows what it would do."
 )
