@@ -83,6 +83,8 @@ def _program_effects(touched: Touched) -> bool:
     command = touched.command
     name, words = command.program, command.words[1:]
     trusted = name is not None and dirname(command.words[0].text) in _TRUSTED_FOLDERS
+    if command.transparent and name not in WRAPPERS:
+        return True
     if name == "git":
         return git_effects(touched, words) and trusted
     if name is not None and name in SPECIAL:

@@ -78,10 +78,10 @@ _READING: dict[str, Program] = {
         " --ignore-submodules --column --no-column"
     ),
     "rev-parse": _asks(
-        "-q --show-toplevel --show-prefix --show-cdup --git-dir --git-common-dir"
-        " --is-inside-work-tree --is-inside-git-dir --is-bare-repository --abbrev-ref --verify --short --symbolic --quiet"
-        " --symbolic-full-name --all --branches --tags --remotes --absolute-git-dir --sq --default"
-        " --show-superproject-working-tree --is-shallow-repository --show-object-format"
+        "-q --show-toplevel --show-prefix --show-cdup --git-dir --git-common-dir --short --verify"
+        " --is-inside-work-tree --is-inside-git-dir --is-bare-repository --abbrev-ref --symbolic"
+        " --quiet --symbolic-full-name --all --branches --tags --remotes --absolute-git-dir --sq"
+        " --default --show-superproject-working-tree --is-shallow-repository --show-object-format"
     ),
     "ls-files": _asks(
         "-cdmoistukvzf --cached --deleted --modified --others --ignored --stage --unmerged --killed"

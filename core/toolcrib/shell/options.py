@@ -63,7 +63,7 @@ def is_one(word: Word) -> bool:
     """Whether a word stays one word whatever is unknown in it."""
     if word.literal:
         return True
-    quoted = word.glob is None and _ONE_WORD.fullmatch(word.source)
+    quoted = word.source and word.glob is None and _ONE_WORD.fullmatch(word.source)
     return bool(quoted) and not _SEVERAL.search(word.source)
 
 
