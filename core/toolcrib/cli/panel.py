@@ -29,7 +29,7 @@ _SCOPES: dict[ApprovalScope, tuple[str, str]] = {
     "once": ("y", "yes, this once"),
     "session": ("s", "yes, for the rest of this session"),
     "project": ("p", "yes, always in this project"),
-    "user": ("a", "yes, always"),
+    "user": ("a", "yes, always and everywhere"),
 }
 
 
@@ -76,7 +76,7 @@ def approval_screen(request: ApprovalRequest, waiting: int = 0) -> Screen:
         title=f"May {on_one_line(request.tool)} run?",
         subtitle=f"{agent}, {waiting} more waiting" if waiting else agent,
         body=blocks(request.display) or [Block(text=request.action)],
-        notes=(Block(text=f"{reason} ({request.policy})", prefix="why "),),
+        notes=(Block(text=reason, prefix="why "), Block(text=request.policy, prefix="policy ")),
         choices=(*yes, NO, NO_BUT, VIEW),
         below=tuple(_rules(request.rules, wider)),
     )

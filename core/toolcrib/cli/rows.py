@@ -91,7 +91,8 @@ def rows(blocks: Iterable[Block], width: int) -> Iterator[Text]:
         indent = Text(" " * prefix.cell_len)
         lines = _highlighted(block) if len(block.text) <= HIGHLIGHTED_CHARS else _plain(block)
         for line in lines:
-            for row in _folded(line, max(width - prefix.cell_len, 2)):
+            at_blanks = block.language is None
+            for row in _folded(line, max(width - prefix.cell_len, 2), at_blanks=at_blanks):
                 yield Text.assemble(prefix, row)
                 prefix = indent
 
@@ -157,16 +158,23 @@ def _diff_style(line: str) -> str:
     return {"+": "green", "-": "red", "@": "cyan"}.get(line[:1], "")
 
 
-def _folded(line: Text, width: int) -> list[Text]:
-    """The line in rows, broken where the width ends: not at words, so that no blank is lost."""
+def _folded(line: Text, width: int, *, at_blanks: bool) -> list[Text]:
+    """The line in rows, broken behind a blank, or else where the width ends; nothing is dropped."""
     if len(line) <= width and line.plain.isascii():
         return [line]
-    breaks = []
+    breaks = [0]
     used = 0
+    word, word_used = 0, 0
     for place, character in enumerate(line.plain):
         size = get_character_cell_size(character)
         if used + size > width and used:
-            breaks.append(place)
-            used = 0
+            if at_blanks and word > breaks[-1] and used - word_used < width // 2:
+                breaks.append(word)
+                used -= word_used
+            else:
+                breaks.append(place)
+                used = 0
         used += size
-    return list(line.divide(breaks)) if breaks else [line]
+        if character == " ":
+            word, word_used = place + 1, used
+    return list(line.divide(breaks[1:])) if breaks[1:] else [line]
