@@ -59,13 +59,8 @@ class ApprovalTable:
         self.file = file
         with _usable(file):
             file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            # SQLite gives its other files the mode of this one.
-            descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-            try:
-                os.fchmod(descriptor, 0o600)
-                status = os.fstat(descriptor)
-            finally:
-                os.close(descriptor)
+            _keep_private(file)
+            status = os.stat(file)
             self._identity = (status.st_dev, status.st_ino)
             self._connection = sqlite3.connect(
                 file, timeout=_BUSY_S, isolation_level=None, check_same_thread=False
@@ -165,6 +160,19 @@ def revoke_approvals(file: Path, ids: Collection[int]) -> None:
         table.remove(ids)
     finally:
         table.close()
+
+
+def _keep_private(file: Path) -> None:
+    """Make the file, or close it to others; SQLite gives the files beside it the same mode.
+
+    A file that exists is not opened: closing it again would drop the locks that SQLite holds on it
+    for the other sessions of this process.
+    """
+    try:
+        os.close(os.open(file, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    except FileExistsError:
+        if file.stat().st_mode & 0o077:
+            file.chmod(0o600)
 
 
 def _lives(host: str, pid: int, start: str, since: float) -> bool:

@@ -24,6 +24,15 @@ if TYPE_CHECKING:
 RULE, OTHER = "Bash(make test)", "Write(/ws/a \\(1\\).txt)"
 
 
+_REVOKE = """
+import sys
+from pathlib import Path
+from toolcrib.approvals.table import living_approvals, revoke_approvals
+file = Path(sys.argv[1])
+revoke_approvals(file, [each.id for each in living_approvals(file) if each.rule == sys.argv[2]])
+"""
+
+
 def patterns(approvals: SessionApprovals) -> list[str]:
     return [rule.pattern for rule in approvals.rules()]
 
@@ -114,17 +123,27 @@ def test_a_revocation_by_another_process_holds_from_the_next_call(
     approvals: SessionApprovals, home: Home
 ) -> None:
     approvals.remember([RULE, OTHER], tool="Bash", agent="main")
-    code = """
-        import sys
-        from pathlib import Path
-        from toolcrib.approvals.table import living_approvals, revoke_approvals
-        file = Path(sys.argv[1])
-        (chosen,) = [a.id for a in living_approvals(file) if a.rule == sys.argv[2]]
-        revoke_approvals(file, [chosen])
-    """
-    command = [sys.executable, "-c", textwrap.dedent(code), str(home.database), RULE]
+    command = [sys.executable, "-c", _REVOKE, str(home.database), RULE]
     subprocess.run(command, check=True, timeout=60)
     assert patterns(approvals) == [OTHER]
+
+
+def test_sessions_of_one_process_all_notice_every_revocation(
+    approvals: SessionApprovals, home: Home
+) -> None:
+    """However many sessions come and go beside them: SQLite's locks are those of the process."""
+    approvals.remember([RULE, OTHER], tool="Bash", agent="main")
+    second = SessionApprovals(home.database, "s2", str(home.workspace))
+    second.remember([RULE], tool="Bash", agent="main")
+    third = SessionApprovals(home.database, "s3", str(home.workspace))
+    third.remember([RULE], tool="Bash", agent="main")
+    third.close()
+    for rule, left in ((RULE, [OTHER]), (OTHER, [])):
+        command = [sys.executable, "-c", _REVOKE, str(home.database), rule]
+        subprocess.run(command, check=True, timeout=60)
+        assert patterns(approvals) == left
+        assert patterns(second) == []
+    second.close()
 
 
 def test_what_was_revoked_can_be_approved_again(approvals: SessionApprovals, home: Home) -> None:
