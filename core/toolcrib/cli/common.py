@@ -72,12 +72,21 @@ def workspace_options(function: F) -> F:
         shell_complete=complete_runtime,
         help="Where tools act: local, sandbox, or a runtime of a plugin.",
     )(function)
-    function = click.option(
+    return workspace_option(profile_option(function))
+
+
+def profile_option(function: F) -> F:
+    """`--profile`."""
+    return click.option(
         "--profile",
         metavar="P",
         shell_complete=complete_profile,
         help="The profile to use; see [profiles] in toolcrib.toml.",
     )(function)
+
+
+def workspace_option(function: F) -> F:
+    """`--workspace`."""
     return click.option(
         "--workspace",
         metavar="D",
@@ -130,7 +139,7 @@ def open_for(
         interact=interact,
         overrides=overrides,
     )
-    for notice in session.settings.notices:
+    for notice in session.notices:
         tell(f"note: {notice}")
     for failure in session.crib.plugins.failures:
         tell(f"note: the plugin {failure.plugin!r} failed ({failure.stage}): {failure.reason}")

@@ -10,9 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from toolcrib.cli.common import json_option, open_for, print_json, print_table, tell
-from toolcrib.cli.common import workspace_options as with_workspace
+from toolcrib.cli.common import (
+    json_option,
+    open_for,
+    print_json,
+    print_table,
+    profile_option,
+    tell,
+    workspace_option,
+)
 from toolcrib.config.folders import state_folder
+from toolcrib.runtime import LOCAL
 
 if TYPE_CHECKING:
     from toolcrib.approvals.table import Approval
@@ -43,7 +51,8 @@ Examples:
   toolcrib permissions list --workspace ~/src/app --json
 """,
 )
-@with_workspace
+@workspace_option
+@profile_option
 @json_option
 @click.pass_context
 def list_(ctx: click.Context, workspace: str, profile: str | None, as_json: bool) -> None:
@@ -53,7 +62,8 @@ def list_(ctx: click.Context, workspace: str, profile: str | None, as_json: bool
     """
     from toolcrib.approvals.table import living_approvals
 
-    session = open_for(ctx, workspace=workspace, profile=profile)
+    # The configured runtime may not work here, and has no part in this.
+    session = open_for(ctx, workspace=workspace, profile=profile, runtime=LOCAL)
     approvals = living_approvals(_file())
     if as_json:
         rules = list(_rules_as_data(session))
@@ -93,13 +103,7 @@ Examples:
 @click.argument("target", metavar="[RULE|ID]", required=False)
 @click.option("--session", metavar="S", help="Only approvals of this session.")
 @click.option("--all", "everything", is_flag=True, help="Every approval of running sessions.")
-@click.option(
-    "--workspace",
-    metavar="D",
-    default=".",
-    show_default=True,
-    help="The folder whose toolcrib.toml may hold the rule.",
-)
+@workspace_option
 @click.pass_context
 def revoke(
     ctx: click.Context, target: str | None, session: str | None, everything: bool, workspace: str
