@@ -54,6 +54,8 @@ if TYPE_CHECKING:
     from toolcrib.runtime import Launch as Launch
     from toolcrib.runtime import LocalRuntime as LocalRuntime
     from toolcrib.runtime import Runtime as Runtime
+    from toolcrib.runtimes import Lease as Lease
+    from toolcrib.runtimes import RuntimeRegistry as RuntimeRegistry
     from toolcrib.schema import Alias as Alias
     from toolcrib.session import Crib as Crib
     from toolcrib.session import Session as Session
@@ -91,6 +93,7 @@ _HOMES = {
     "toolcrib.profiles": ["Profile"],
     "toolcrib.rules": ["literal_rule", "path_matcher", "text_matcher"],
     "toolcrib.runtime": ["Launch", "LocalRuntime", "Runtime"],
+    "toolcrib.runtimes": ["Lease", "RuntimeRegistry"],
     "toolcrib.schema": ["Alias"],
     "toolcrib.shell": ["analyse_command"],
     "toolcrib.shell.model": ["CommandAnalysis"],

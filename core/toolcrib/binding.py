@@ -75,13 +75,15 @@ class Binding:
 
     `moved` is called after a change: with True when the session is somewhere else now, with False
     when the runtime it is in can do more or less than before. `lost` is given a generation that
-    is out of reach, with whatever runs there. `stay` is there after the first `use`.
-    """
+    is out of reach, with whatever runs there.
 
-    stay: Stay
+    Raises RuntimeUnavailable when the first runtime cannot be used.
+    """
 
     def __init__(
         self,
+        first: str | Runtime,
+        *,
         workspace: Workspace,
         scope: Scope,
         local: LocalRuntime,
@@ -91,29 +93,34 @@ class Binding:
         self._scope = scope
         self._local = local
         self._offers = offers
-        self.moved: Callable[[bool], None] = lambda elsewhere: None
-        self.lost: Callable[[Generation], None] = lambda generation: None
-        self.registry = RuntimeRegistry(self._changed)
+        self.moved: Callable[[bool], None] = _nobody_told
+        self.lost: Callable[[Generation], None] = _nobody_told
+        self.registry = RuntimeRegistry()
         scope.add_value(LocalRuntime, local)
+        scope.add_value(RuntimeRegistry, self.registry)
+        self._settle(self._stay_in(self._found(first)))
+        self.registry.changed = self._changed
 
     def use(self, wanted: str | Runtime) -> None:
         """Go to a runtime; staying where the session is changes nothing.
 
         Raises RuntimeUnavailable, and leaves everything as it was, when it cannot be used.
         """
-        if isinstance(wanted, str):
-            generation = self._named(wanted)
-        else:
-            generation = self._given(wanted)
-        if not hasattr(self, "stay") or generation is not self.stay.generation:
+        generation = self._found(wanted)
+        if generation is not self.stay.generation:
             self._enter(generation)
+
+    async def aclose(self) -> None:
+        """Close the runtimes that the session has used."""
+        self.moved = _nobody_told
+        await self.registry.aclose()
+
+    def _found(self, wanted: str | Runtime) -> Generation:
+        return self._named(wanted) if isinstance(wanted, str) else self._given(wanted)
 
     def _named(self, name: str) -> Generation:
         if name in self.registry.ids():
-            generation = self.registry.current(name)
-            if not hasattr(self, "stay") or generation is not self.stay.generation:
-                generation.require()
-            return generation
+            return self.registry.current(name)
         if name == LOCAL:
             return self.registry.publish(self._local)
         offers = self._offers()
@@ -132,21 +139,24 @@ class Binding:
         ids = self.registry.ids()
         current = self.registry.current(runtime.id) if runtime.id in ids else None
         if current is not None and current.runtime is runtime:
-            return self._named(runtime.id)
+            return current
         require_open(runtime.id, runtime.status)
         _confined(runtime, self._workspace)
         return self.registry.publish(runtime, replaces=current)
 
     def _enter(self, generation: Generation) -> None:
-        before = getattr(self, "stay", None)
-        self._settle(Stay(generation, _confined(generation.runtime, self._workspace)))
+        before = self.stay
+        self._settle(self._stay_in(generation))
         try:
             self.moved(True)
         except ConfigError:  # a table that only a tool reads which has now become active
-            if before is not None:
-                self._settle(before)
-                self.moved(True)
+            self._settle(before)
+            self.moved(True)
             raise
+
+    def _stay_in(self, generation: Generation) -> Stay:
+        generation.require()
+        return Stay(generation, _confined(generation.runtime, self._workspace))
 
     def _settle(self, stay: Stay) -> None:
         self.stay = stay
@@ -156,13 +166,10 @@ class Binding:
     def _changed(self, generation: Generation) -> None:
         if generation.runtime.status == "disconnected":
             self.lost(generation)
-        stay = getattr(self, "stay", None)
-        if stay is None or generation.runtime.id != stay.runtime.id:
-            return
-        if generation is stay.generation:
+        if generation is self.stay.generation:
             self.moved(False)
-        elif generation.status not in ("draining", "disposed"):
-            self._enter(generation)
+        elif generation.runtime.id == self.stay.runtime.id and generation.open:
+            self._enter(generation)  # it has replaced the one that the session is in
 
     def _made(self, plugin: str, contribution: RuntimeContribution) -> Runtime:
         """The runtime of a contribution, ready to be used."""
@@ -186,6 +193,7 @@ class Binding:
                     runtime=name,
                 )
             require_open(name, runtime.status)
+            _confined(runtime, self._workspace)
         except (KeyboardInterrupt, ConfigError):
             raise
         except BaseException as error:  # extension modules panic with others than Exception
@@ -199,6 +207,10 @@ class Binding:
                 runtime=name,
             ) from error
         return runtime
+
+
+def _nobody_told(news: object) -> None:
+    """Before the session has started, and after it has ended."""
 
 
 def _confined(runtime: Runtime, workspace: Workspace) -> Workspace:

@@ -140,13 +140,13 @@ class Lease:
 
 
 class RuntimeRegistry:
-    """One current generation for each name; `changed` is told of every change of status.
+    """One current generation for each name; `changed` is given each that is new or has changed.
 
     What is published belongs to the registry, which closes it. To be used in one thread.
     """
 
-    def __init__(self, changed: Callable[[Generation], None]) -> None:
-        self._changed = changed
+    def __init__(self, changed: Callable[[Generation], None] = lambda generation: None) -> None:
+        self.changed = changed
         self._current: dict[str, Generation] = {}
         self._numbers: dict[str, int] = {}
         self._going: list[Generation] = []
@@ -192,7 +192,7 @@ class RuntimeRegistry:
         self._current.update({generation.runtime.id: generation for generation in fresh})
         for generation in fresh:
             self._watch(generation)
-            self._changed(generation)
+            self.changed(generation)
         for old in expected.values():
             self._retire(old)
         return fresh
@@ -252,13 +252,13 @@ class RuntimeRegistry:
 
     def _status_changed(self, generation: Generation) -> None:
         generation.open = generation.status in _OPEN
-        self._changed(generation)
+        self.changed(generation)
 
     def _retire(self, generation: Generation) -> None:
         import asyncio
 
         generation.begin_drain()
-        self._changed(generation)
+        self.changed(generation)
         try:
             task = asyncio.get_running_loop().create_task(self._drain(generation))
         except RuntimeError:  # nothing runs, so nothing acts in it either
@@ -269,7 +269,7 @@ class RuntimeRegistry:
 
     async def _drain(self, generation: Generation) -> None:
         await generation.drain()
-        self._changed(generation)
+        self.changed(generation)
 
 
 def require_open(name: str, status: Status) -> None:

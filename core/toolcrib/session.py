@@ -157,8 +157,13 @@ class Session:
         self._offer_values()
         offer_services(crib.plugins, self.scope)
         local = LocalRuntime(environment=environment)
-        self.binding = Binding(workspace, self.scope, local, crib.runtimes)
-        self.binding.use(settings.default_runtime if runtime is None else runtime)
+        self.binding = Binding(
+            settings.default_runtime if runtime is None else runtime,
+            workspace=workspace,
+            scope=self.scope,
+            local=local,
+            offers=crib.runtimes,
+        )
         chosen = self._resolved_profile(profile or settings.default_profile, settings)
         self.main = Agent(self, "main", chosen)
         self._take_profile(chosen)
@@ -366,7 +371,7 @@ class Session:
         self._ignore_plugins()
         if "executor" in self.main.__dict__:
             await self.main.executor.aclose()
-        closers = [self.main.scope.aclose, self.binding.registry.aclose, self.scope.aclose]
+        closers = [self.main.scope.aclose, self.binding.aclose, self.scope.aclose]
         if self._owns_crib:
             closers.append(self.crib.scope.aclose)
         failures: list[ExceptionGroup[Exception]] = []

@@ -15,6 +15,7 @@ from toolcrib.contract.context import ToolContext, Update
 from toolcrib.contract.events import ToolProgress, ToolResultReady
 from toolcrib.contract.output import MAX_CHARS
 from toolcrib.contract.result import MediaPart, SpilledOutput, TextPart, ToolResult
+from toolcrib.errors import RuntimeUnavailable
 from toolcrib.pipeline import texts
 from toolcrib.pipeline.flight import Flight, Steps
 from toolcrib.pipeline.host import Host
@@ -32,9 +33,11 @@ async def run_body(flight: Flight, host: Host) -> None:
     execution = call.execution
     assert execution is not None
     generation = host.generation
-    if (flight.generation is not generation or not generation.open) and _needs_runtime(flight):
-        changed = flight.generation is not generation
-        flight.refuse("aborted", texts.RUNTIME_CHANGED if changed else texts.RUNTIME_AWAY)
+    if flight.generation is not generation:
+        flight.refuse("aborted", texts.RUNTIME_CHANGED)
+        return
+    if not generation.open and flight.entry is not None and flight.entry.requires:
+        flight.refuse("aborted", texts.RUNTIME_AWAY)
         return
     if call.approved is not None and (problem := call.approved.difference(call)):
         flight.refuse("vetoed", problem)
@@ -55,17 +58,14 @@ async def run_body(flight: Flight, host: Host) -> None:
     except (KeyboardInterrupt, GeneratorExit):
         raise
     except BaseException as error:
-        result = ToolResult.error(f"{call.name} failed: {describe(error)}")
+        known = isinstance(error, RuntimeUnavailable)
+        result = ToolResult.error(f"{call.name} failed: {error if known else describe(error)}")
     finally:
         flight.ended_at = perf_counter()
         generation.release()
         if host.session.awaiting:
             _tell_awaiting(flight, host)
     flight.settle("executed", result)
-
-
-def _needs_runtime(flight: Flight) -> bool:
-    return flight.entry is not None and bool(flight.entry.requires)
 
 
 def _tell_awaiting(flight: Flight, host: Host) -> None:

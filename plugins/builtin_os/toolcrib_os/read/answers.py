@@ -6,6 +6,7 @@ import os
 import shlex
 from collections.abc import Callable, Sequence
 
+from toolcrib import Workspace
 from toolcrib_os.read.outline import NotText, NotUtf8
 from toolcrib_os.shared.encoding import legacy_candidates
 from toolcrib_os.shared.names import missing_directory, similar_paths
@@ -14,13 +15,15 @@ from toolcrib_os.shared.opening import NotAFileError
 _LISTED_ENTRIES = 50
 
 
-def missing(raw: str, path: str, display: Callable[[str], str]) -> str:
+def missing(raw: str, path: str, workspace: Workspace) -> str:
     """There is nothing at the path."""
+    display = workspace.display
     if os.path.islink(path):
         return f"{raw!r} is a link to {os.readlink(path)!r}, which does not exist"
     if (directory := missing_directory(path)) is not None:
         return f"{raw!r} does not exist: there is no {display(directory)!r}"
-    names = [repr(display(candidate)) for candidate in similar_paths(path)]
+    near = [candidate for candidate in similar_paths(path) if not workspace.hides(candidate)]
+    names = [repr(display(candidate)) for candidate in near]
     hint = f"did you mean {' or '.join(names)}?" if names else "look for it with Glob"
     return f"{raw!r} does not exist: {hint}"
 
@@ -34,7 +37,7 @@ def ambiguous(raw: str, candidates: Sequence[str], display: Callable[[str], str]
     )
 
 
-def not_a_file(raw: str, path: str, error: NotAFileError) -> str:
+def not_a_file(raw: str, path: str, error: NotAFileError, workspace: Workspace) -> str:
     """There is a directory or a device at the path."""
     if error.kind != "directory":
         return f"{raw!r} is a {error.kind}, not a file: only regular files can be read"
@@ -42,9 +45,14 @@ def not_a_file(raw: str, path: str, error: NotAFileError) -> str:
         f"{raw!r} is a directory, not a file: list it with `ls` via Bash, or match names below it "
         "with Glob"
     )
+    real = os.path.realpath(path)
     try:
-        with os.scandir(path) as entries:
-            names = sorted(entry.name + "/" * entry.is_dir() for entry in entries)
+        with os.scandir(real) as entries:
+            names = sorted(
+                entry.name + "/" * entry.is_dir()
+                for entry in entries
+                if not workspace.hides(os.path.join(real, entry.name))
+            )
     except OSError:
         return message
     if not names:

@@ -49,7 +49,9 @@ class FileReader:
         except FileNotFoundError:
             return await self._read_equivalent(request, resolved, context)
         except NotAFileError as error:
-            return ToolResult.error(answers.not_a_file(request.path, resolved.path, error))
+            return ToolResult.error(
+                answers.not_a_file(request.path, resolved.path, error, self.workspace)
+            )
         except (OSError, ValueError) as error:
             return ToolResult.error(fs_failure("read", request.path, error))
 
@@ -69,7 +71,7 @@ class FileReader:
             )
         if candidates:
             return ToolResult.error(answers.ambiguous(raw, candidates, display))
-        message = await asyncio.to_thread(answers.missing, raw, resolved.path, display)
+        message = await asyncio.to_thread(answers.missing, raw, resolved.path, self.workspace)
         return ToolResult.error(message)
 
     async def _read_located(
