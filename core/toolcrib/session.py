@@ -18,9 +18,10 @@ from toolcrib.config.load import load_settings
 from toolcrib.config.permission import Mode
 from toolcrib.config.sections import build_section
 from toolcrib.config.settings import Settings
+from toolcrib.config.watch import ConfigWatch
 from toolcrib.contract.contribution import RuntimeContribution
 from toolcrib.decisions import Decision
-from toolcrib.errors import ConfigError, PluginError
+from toolcrib.errors import ConfigError, Notice, PluginError
 from toolcrib.features import Feature
 from toolcrib.paths import Workspace
 from toolcrib.permissions.ruleset import RuleSet
@@ -37,6 +38,7 @@ T = TypeVar("T")
 
 if TYPE_CHECKING:
     from toolcrib.approvals.store import SessionApprovals
+    from toolcrib.audit import AuditLog
     from toolcrib.contract.events import Event
     from toolcrib.contract.interaction import InteractionHandler
     from toolcrib.interactions import Interactions
@@ -146,12 +148,14 @@ class Session:
         self.workspace = workspace
         self.settings = settings
         self._chosen_mode = mode
+        self.mode: Mode
         self._overrides = overrides
         self._interact = interact
         self.environment = environment
         self.disabled_tools: frozenset[str] = frozenset()
         self.blocked_plugins = frozenset(settings.plugins.blocked)
         self.awaiting: WeakSet[Approved] = WeakSet()
+        self._config = ConfigWatch(workspace.root, environment)
         self._listeners: list[Callable[[Event], None]] = []
         self.scope = Scope("session", crib.scope)
         self._offer_values()
@@ -169,6 +173,7 @@ class Session:
         self._take_profile(chosen)
         offer_services(crib.plugins, self.main.scope)
         self.main.refresh("start")
+        self._audit = self._open_audit()
         self.binding.moved = self._runtime_changed
         self.binding.lost = self._runtime_lost
         self._ignore_plugins = crib.plugins.on_change(self._plugins_changed)
@@ -194,6 +199,8 @@ class Session:
         text). Calls that conflict run in their order, others at the same time. Every call gets
         exactly one completion; nothing a tool or plugin does is raised here.
         """
+        if self._config.changed():
+            self._reload_changed()
         return self.main.execute(calls, turn_id)
 
     def cancel(self, *, by_user: bool = False) -> None:
@@ -235,6 +242,28 @@ class Session:
         if "executor" in self.main.__dict__:
             self.main.executor.lose(generation)
 
+    @property
+    def notices(self) -> tuple[Notice, ...]:
+        """What was ignored of the configuration or looks wrong, for the user to know."""
+        return self.settings.notices + self._rule_notices
+
+    def use_mode(self, mode: Mode) -> None:
+        """Change the permission mode from the next call on; ValueError when there is no such mode.
+
+        The mode holds until it is changed again, whatever profile or configuration says.
+        """
+        require_mode(mode)
+        self._chosen_mode = mode
+        if mode == self.mode:
+            return
+        before = self.mode
+        self.mode = mode
+        self.main.refresh("mode")
+        if self.main.observed:
+            from toolcrib.contract.events import PermissionModeChanged
+
+            self.emit(PermissionModeChanged(before=before, mode=mode))
+
     def use_profile(self, name: str) -> None:
         """Give the main agent another profile; raises ConfigError when there is none."""
         self._take_profile(self._resolved_profile(name, self.settings))
@@ -257,21 +286,58 @@ class Session:
             self._apply(*before)
             raise
 
+    def _reload_changed(self) -> None:
+        """Follow a change of a configuration file; one that cannot be used changes nothing."""
+        problem = None
+        try:
+            self.reload()
+        except ConfigError as error:
+            problem = str(error)
+        if self.main.observed:
+            from toolcrib.contract.events import ConfigurationReloaded
+
+            self.emit(ConfigurationReloaded(problem=problem))
+
+    def _open_audit(self) -> tuple[AuditLog, Callable[[], None]] | None:
+        """Write decisions down where the settings say so."""
+        file = self.settings.permission.audit_file
+        if file is None:
+            return None
+        from toolcrib.audit import AuditLog
+
+        log = AuditLog(file, session=self.id)
+        return log, self.subscribe(log.take)
+
+    def _close_audit(self) -> None:
+        if self._audit is not None:
+            log, unsubscribe = self._audit
+            unsubscribe()
+            log.close()
+            self._audit = None
+
     def _apply(self, settings: Settings, profile: Profile) -> None:
         self.settings = settings
         self._take_profile(profile)
         self.blocked_plugins = frozenset(settings.plugins.blocked)
         self.scope.add_value(Settings, settings)
+        self._close_audit()
         self.main.refresh("configuration", renew="all")
+        self._audit = self._open_audit()
 
     def _take_profile(self, profile: Profile) -> None:
         """Work out once what every call asks for: the mode, and the rules in force."""
         self.main.profile = profile
         permission = self.settings.permission
-        self.mode: Mode = self._chosen_mode or profile.mode or permission.default_mode
+        self.mode = self._chosen_mode or profile.mode or permission.default_mode
         rules = permission.rules + profile.rules
         contributed = self.crib.plugins.contributions() if rules else ()
-        self.permission_rules = RuleSet(rules, {c.name: c.domain for _, c in contributed})
+        domains = {contribution.name: contribution.domain for _, contribution in contributed}
+        self._rule_notices: tuple[Notice, ...] = ()
+        if any(rule.match or rule.no_match for rule in rules):
+            from toolcrib.permissions.examples import checked
+
+            rules, self._rule_notices = checked(rules, domains, self.workspace)
+        self.permission_rules = RuleSet(rules, domains)
 
     def _resolved_profile(self, name: str, settings: Settings) -> Profile:
         return resolve_profile(name, {**self.crib.profiles(), **settings.profiles})
@@ -371,6 +437,8 @@ class Session:
         self._ignore_plugins()
         if "executor" in self.main.__dict__:
             await self.main.executor.aclose()
+        if "approvals" in self.__dict__:
+            self.approvals.close()
         closers = [self.main.scope.aclose, self.binding.aclose, self.scope.aclose]
         if self._owns_crib:
             closers.append(self.crib.scope.aclose)
@@ -380,6 +448,7 @@ class Session:
                 await close()
             except ExceptionGroup as failure:
                 failures.append(failure)
+        self._close_audit()
         if failures:
             raise ExceptionGroup("closing the session", failures)
 
@@ -412,6 +481,12 @@ def require_permissions(plugins: PluginHost) -> None:
         raise PluginError(
             f"the permission plugin could not be loaded, so nothing may run: {reasons}"
         )
+
+
+def require_mode(mode: str) -> None:
+    """Raise ValueError when there is no such permission mode."""
+    if mode not in get_args(Mode):
+        raise ValueError(f"there is no mode {mode!r}: use one of {', '.join(get_args(Mode))}")
 
 
 def offer_services(plugins: PluginHost, scope: Scope) -> None:
@@ -480,8 +555,8 @@ def open_session(
         RuntimeUnavailable: there is no such runtime, or it cannot be used.
         ValueError: there is no such mode.
     """
-    if mode not in (None, *get_args(Mode)):
-        raise ValueError(f"there is no mode {mode!r}: use one of {', '.join(get_args(Mode))}")
+    if mode is not None:
+        require_mode(mode)
     environ = os.environ if environ is None else environ
     try:
         root = Path(workspace).absolute()

@@ -324,9 +324,11 @@ class TestEvents:
         for number in range(1, 8):
             assert seen.pop((str(number), "tool.call.started")) == 1
             assert seen.pop((str(number), "tool.result")) == 1
+        assert seen.pop(("1", "permission.decided")) == 1
+        assert seen.pop(("7", "permission.decided")) == 1
         assert all(kind == "tool.progress" for _, kind in seen)
         order = [e.type for e in events if getattr(e, "call_id", None) == "1"]
-        assert order == ["tool.call.started", "tool.result"]
+        assert order == ["permission.decided", "tool.call.started", "tool.result"]
 
     async def test_listeners_and_plugins_get_the_same_events(self, workspace: Path) -> None:
         observed: list[Any] = []
@@ -341,11 +343,11 @@ class TestEvents:
             heard: list[Any] = []
             unsubscribe = crib.session.subscribe(heard.append)
             await crib.call("Echo", text="x")
-            assert heard == observed and len(heard) == 2
+            assert heard == observed and len(heard) == 3
             unsubscribe()
             unsubscribe()
             await crib.call("Echo", text="x")
-            assert len(heard) == 2 and len(observed) == 4
+            assert len(heard) == 3 and len(observed) == 6
 
     async def test_without_listeners_no_event_is_made(
         self, workspace: Path, monkeypatch: pytest.MonkeyPatch

@@ -158,6 +158,23 @@ class ApprovalResolved:
     duration_ms: float
 
 
+@frozen(kw_only=True)
+class PermissionModeChanged:
+    """The permission mode of the session is another one."""
+
+    type: ClassVar[str] = "permission.mode.changed"
+    before: str
+    mode: str
+
+
+@frozen(kw_only=True)
+class ConfigurationReloaded:
+    """A configuration file changed and was read again; with a `problem`, the old one holds."""
+
+    type: ClassVar[str] = "configuration.reloaded"
+    problem: str | None = None
+
+
 Event = (
     ToolCallStarted
     | ToolProgress
@@ -166,6 +183,8 @@ Event = (
     | PluginProblem
     | RuntimeChanged
     | PermissionDecided
+    | PermissionModeChanged
+    | ConfigurationReloaded
     | ApprovalRequested
     | ApprovalResolved
 )

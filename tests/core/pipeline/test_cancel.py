@@ -465,6 +465,7 @@ def test_at_every_moment_each_call_gets_exactly_one_result(
                     )
             for number in plugin.scripts:
                 mine = [e.type for e in events if e.call_id == number]
+                mine = [kind for kind in mine if not kind.startswith("permission.")]
                 assert mine in ([], ["tool.call.started", "tool.result"])
             assert session.main.executor._places.taken == 0
             assert_all_over(session)
