@@ -171,13 +171,9 @@ def _why_nothing(target: str | None, session: str | None, workspace: str) -> str
 
 
 def _rules_as_data(session: Session) -> Iterable[dict[str, Any]]:
-    of_profile = session.main.profile.rules
-    for rules, profile in (
-        (session.settings.permission.rules, None),
-        (of_profile, session.main.profile.name),
-    ):
-        for rule in rules:
-            yield _rule_as_data(rule, profile)
+    for rule in session.permission_rules.rules:
+        configured = rule in session.settings.permission.rules
+        yield _rule_as_data(rule, None if configured else session.main.profile.name)
 
 
 def _rule_as_data(rule: PermissionRule, profile: str | None) -> dict[str, Any]:

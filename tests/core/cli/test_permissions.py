@@ -111,6 +111,13 @@ def test_rules_are_listed_with_their_place(cli: Cli) -> None:
     ]
 
 
+def test_a_rule_that_contradicts_its_examples_is_no_rule_in_force(cli: Cli) -> None:
+    user = cli.configure('[permission]\nallow = [{ pattern = "Bash(ls)", match = ["rm x"] }]\n')
+    ran = cli("permissions", "list", "--json")
+    assert ran.json["rules"] == []
+    assert f"{user}:2" in ran.err and "rm x" in ran.err
+
+
 def test_the_lists_for_people_have_the_same(
     cli: Cli, running: Callable[..., SessionApprovals]
 ) -> None:

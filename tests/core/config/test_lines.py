@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from toolcrib.config.lines import KeyPath, index_lines, nearest_line
+from toolcrib.config.lines import KeyPath, index_lines, index_spans, nearest_line
 
 
 def paths(value: object, path: KeyPath = ()) -> Iterator[KeyPath]:
@@ -208,3 +208,26 @@ def test_any_document_is_indexed_completely_and_correctly(text: str) -> None:
     for path, value in leaves(document):
         token = value.split("t")[1]
         assert lines[path] == text[: text.index(f"t{token}t")].count("\n") + 1
+
+
+@settings(max_examples=150, deadline=None)
+@given(documents())
+def test_every_value_is_found_where_it_stands(text: str) -> None:
+    """What is cut out there is the value, and a pair or header begins and ends with its line."""
+    spans, document = index_spans(text), tomllib.loads(text)
+    for path, value in ((path, value_at(document, path)) for path in paths(document)):
+        if path in spans.values:
+            begin, end = spans.values[path]
+            assert tomllib.loads(f"value = {text[begin:end]}")["value"] == value
+    for path, (begin, end) in spans.pairs.items():
+        assert end == spans.values[path][1]
+        assert tomllib.loads(text[begin:end])
+    for begin, end in spans.headers.values():
+        assert not text[text.rfind("\n", 0, begin) + 1 : begin].strip()
+        assert text[begin] == "[" and text[end - 1] == "]"
+
+
+def value_at(document: Any, path: KeyPath) -> Any:
+    for key in path:
+        document = document[key]
+    return document
