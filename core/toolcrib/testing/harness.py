@@ -10,6 +10,7 @@ from typing import Any, Self
 
 from toolcrib.config.permission import Mode
 from toolcrib.pipeline.flight import Completion
+from toolcrib.runtime import Runtime
 from toolcrib.session import Session, open_session
 
 
@@ -29,6 +30,7 @@ class ToolHarness:
         config: Mapping[str, Any] | None = None,
         mode: Mode = "yolo",
         profile: str | None = None,
+        runtime: str | Runtime | None = None,
         plugins: Iterable[object] = (),
         autoload: bool = False,
         environ: Mapping[str, str] | None = None,
@@ -46,6 +48,7 @@ class ToolHarness:
             root,
             mode=mode,
             profile=profile,
+            runtime=runtime,
             plugins=plugins,
             autoload=autoload,
             environ=self.environ,
