@@ -11,20 +11,22 @@ import re
 from collections.abc import Callable
 from posixpath import dirname
 
-from toolcrib.shell.git import git_effects
 from toolcrib.shell.model import UNKNOWN, Assignment, PathEffect, SimpleCommand, Word
 from toolcrib.shell.options import Arguments, is_one, read_arguments
 from toolcrib.shell.programs import PROGRAMS, WRAPPERS, Program
 from toolcrib.shell.special import SPECIAL
 from toolcrib.shell.touched import Touched, folder_of
 
-_TRUSTED_FOLDERS = frozenset(("", "/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin"))
+_TRUSTED_FOLDERS = frozenset(
+    ("", "/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin", "/opt/homebrew/bin")
+)
 _SINKS = frozenset(("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/full"))
 _SOCKETS = ("/dev/tcp/", "/dev/udp/")
 # Names that only say how output looks; any other one may tell a program what to run.
 _HARMLESS_NAME = re.compile(
     r"LANG|LANGUAGE|LC_[A-Z]+|TZ|NO_COLOR|CLICOLOR|FORCE_COLOR|COLUMNS|LINES|GIT_OPTIONAL_LOCKS"
 )
+_PAGER_NAMES = frozenset(("PAGER", "GIT_PAGER", "MANPAGER"))
 _PRIVATE_NAME = re.compile(r"[a-z_][a-z0-9_]*")
 
 
@@ -38,7 +40,7 @@ def effects_of(command: SimpleCommand, home_dir: str | None) -> tuple[tuple[Path
         home_dir: absolute; what `~` stands for. Without it, such paths are not known.
     """
     touched = Touched(command, home_dir)
-    harmless = all(map(_is_harmless, _assignments(command)))
+    harmless = all(map(_is_harmless, command.assignments))
     if command.words:
         harmless = _program_effects(touched) and harmless
     for redirect in command.redirects:
@@ -57,25 +59,13 @@ def _changes_nothing(effect: PathEffect) -> bool:
     return effect.operation == "read" or effect.path in _SINKS
 
 
-def _assignments(command: SimpleCommand) -> tuple[Assignment, ...]:
-    """Those in front of a command, and those that `env` makes."""
-    found = list(command.assignments)
-    if command.program == "env":
-        for word in command.words[1:]:
-            name, equals, _ = word.text.partition("=")
-            if equals and not name.startswith("-"):
-                found.append(Assignment(name, word))
-            elif not name.startswith("-"):
-                break
-    return tuple(found)
-
-
 def _is_harmless(assignment: Assignment) -> bool:
-    # No program looks for a name in small letters, but for those of proxies.
     name = assignment.name
-    if name.endswith("_proxy"):
-        return False
-    return bool(_PRIVATE_NAME.fullmatch(name) or _HARMLESS_NAME.fullmatch(name))
+    if name in _PAGER_NAMES:
+        return assignment.value.text in ("", "cat")
+    # No program looks for a name in small letters, but for those of proxies.
+    private = _PRIVATE_NAME.fullmatch(name) and not name.endswith("_proxy")
+    return bool(private or _HARMLESS_NAME.fullmatch(name))
 
 
 def _program_effects(touched: Touched) -> bool:
@@ -85,8 +75,6 @@ def _program_effects(touched: Touched) -> bool:
     trusted = name is not None and dirname(command.words[0].text) in _TRUSTED_FOLDERS
     if command.transparent and name not in WRAPPERS:
         return True
-    if name == "git":
-        return git_effects(touched, words) and trusted
     if name is not None and name in SPECIAL:
         return SPECIAL[name](touched, words) and trusted
     if name is None or name not in PROGRAMS:
@@ -96,11 +84,7 @@ def _program_effects(touched: Touched) -> bool:
     program = PROGRAMS[name]
     arguments = read_arguments(words, program)
     listed_effects(touched, arguments, program)
-    if name in WRAPPERS and not command.transparent:
-        asks_only = name == "command" and words[:1] and words[0].text in ("-v", "-V")
-        shows_names = name == "env" and not words
-        return trusted and bool(asks_only or shows_names)
-    return trusted and is_harmless(arguments, program)
+    return command.transparent or (trusted and is_harmless(arguments, program))
 
 
 def is_harmless(arguments: Arguments, program: Program) -> bool:
@@ -129,6 +113,7 @@ def listed_effects(touched: Touched, arguments: Arguments, program: Program) -> 
                 touched.read_if_path(word)
         operands = operands[program.skip :]
     recursive = "*" in program.recursive or bool(arguments.names & program.recursive)
+    recursive = recursive and not arguments.names & program.names_only
     if not operands and (program.folder or (recursive and program.role == "read")):
         operands = (touched.cwd,)
     _ROLES[program.role](touched, operands, arguments, program, recursive)
@@ -186,10 +171,6 @@ def _first(
         operands = operands[1:]
     for word in operands:
         touched.read_if_path(word)
-    in_place = any(word.text.startswith("-i") for word in arguments.strangers)
-    if in_place and touched.command.program in ("perl", "ruby"):
-        for word in operands:
-            touched.write(word)
 
 
 def _in_and_out(
@@ -264,7 +245,7 @@ def _sources(
     """What is copied, and where to."""
     folders = tuple(arguments.values(program.into))
     if folders:
-        return operands, folders
+        return operands, folders[-1:]
     return operands[:-1], operands[-1:]
 
 

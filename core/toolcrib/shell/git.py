@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from attrs import evolve
 
-from toolcrib.shell.model import UNKNOWN, SimpleCommand, Word
+from toolcrib.shell.model import UNKNOWN, Word
 from toolcrib.shell.options import Arguments, part, read_arguments
 from toolcrib.shell.programs import Program, option_names
 from toolcrib.shell.touched import Touched
@@ -28,6 +28,7 @@ _HARMLESS_TOP = frozenset(
     ("-C", "-P", "--no-pager", "--no-optional-locks", "--literal-pathspecs", "--version")
 )
 
+_MOST_MOVES = 8
 _DIFF = option_names(
     "-pubawsRMCBDz --stat --numstat --shortstat --dirstat --summary --name-only --name-status"
     " --patch --no-patch --raw --check --color --no-color --word-diff --color-words --minimal"
@@ -58,7 +59,6 @@ _SHOW = Program(
     writes="--output",
     changes="--ext-diff --textconv --show-signature",
 )
-_ASK = Program(harmless="listed", values="-n")
 
 
 def _asks(flags: str, values: str = "", **more: str) -> Program:
@@ -205,11 +205,12 @@ def git_effects(touched: Touched, words: _Words) -> bool:
     if not top.operands:
         return top.certain and not top.strangers and top.names <= _HARMLESS_TOP
     harmless = top.certain and not top.strangers and top.names <= _HARMLESS_TOP
-    for option in top.options:
-        if option.name in ("-C", "--work-tree") and option.value is not None:
-            place = touched.place(option.value)
-            command = evolve(touched.command, cwd=None if place.glob else place.path)
-            touched = _elsewhere(touched, command)
+    folders = tuple(top.values(("-C", "--work-tree")))
+    for word in folders[:_MOST_MOVES]:
+        place = touched.place(word)
+        known = len(folders) <= _MOST_MOVES and not place.glob
+        command = evolve(touched.command, cwd=place.path if known else None)
+        touched = Touched(command, touched.home_dir, touched.effects)
     name, rest = top.operands[0], top.operands[1:]
     if not name.literal:
         for word in rest:
@@ -227,11 +228,6 @@ def git_effects(touched: Touched, words: _Words) -> bool:
     doubtful = arguments.strangers or arguments.abbreviated or not arguments.certain
     changes = arguments.names & (program.changes | program.change_values)
     return harmless and program.harmless == "listed" and not doubtful and not changes
-
-
-def _elsewhere(touched: Touched, command: SimpleCommand) -> Touched:
-    """The same collection for a command that runs in another folder."""
-    return Touched(command, touched.home_dir, touched.effects)
 
 
 def _common_effects(touched: Touched, arguments: Arguments, program: Program, name: str) -> None:

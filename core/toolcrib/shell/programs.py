@@ -62,6 +62,7 @@ class Program:
         changes: options that make it change or run something, or nobody knows what.
         change_values: the same, with a value.
         recursive: options that make it go below its operands; `*` if it always does.
+        names_only: options that make it show names, which are not contents.
         folder: it works on the current folder when it is given no operand.
         stops: what follows its first operand is no option.
     """
@@ -80,6 +81,7 @@ class Program:
     changes: frozenset[str] = field(default=_NONE, converter=option_names)
     change_values: frozenset[str] = field(default=_NONE, converter=option_names)
     recursive: frozenset[str] = field(default=_NONE, converter=option_names)
+    names_only: frozenset[str] = field(default=_NONE, converter=option_names)
     folder: bool = False
     stops: bool = False
 
@@ -108,6 +110,12 @@ def _same(program: Program, names: str) -> dict[str, Program]:
 
 
 _READER = Program(harmless="always")
+
+
+def _reader(values: str) -> Program:
+    return evolve(_READER, values=option_names(values))
+
+
 _TALKER = Program(harmless="always", role="none")
 _LISTER = Program(harmless="always", values="-ITw --ignore --hide --tabsize --width")
 _GREP = Program(
@@ -137,13 +145,24 @@ _OWNER = Program(
     reads="--reference",
     recursive="-R --recursive",
 )
-_WRAPPER = Program(harmless="listed", role="none", stops=True)
 
 _SHOWING: dict[str, Program] = {
     # None of their options writes a file or runs a program.
-    **_same(_READER, "cat tac rev nl paste join comm cmp stat readlink realpath df od strings"),
-    **_same(_READER, "fold expand unexpand fmt pr tsort column hexdump size nm readelf"),
-    **_same(_READER, "base64 base32 basenc"),
+    **_same(_READER, "cat rev comm readlink realpath tsort"),
+    **_same(_reader("-w --width --wrap"), "fold fmt base64 base32 basenc"),
+    **_same(_reader("-t --tabs"), "expand unexpand"),
+    "column": _reader("-cdEHlNnoOPRrsTW --separator --output-separator --table-columns"),
+    "cmp": _reader("-in --ignore-initial --bytes"),
+    "df": _reader("-Btx --block-size --type --exclude-type"),
+    "hexdump": evolve(_reader("-ens"), reads=option_names("-f")),
+    "join": _reader("-12aejotv"),
+    "nl": _reader("-bdfhilnsvw"),
+    "od": _reader("-AjNSt --address-radix --skip-bytes --read-bytes --format"),
+    "paste": _reader("-d --delimiters"),
+    "pr": _reader("-DhlNoW"),
+    "stat": _reader("-c --format --printf"),
+    "strings": _reader("-ents --bytes --radix --encoding"),
+    "tac": _reader("-s --separator"),
     **_same(_LISTER, "ls dir vdir"),
     **_same(_CHECKSUM, "md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum sum"),
     **_same(_GREP, "grep egrep fgrep"),
@@ -157,23 +176,15 @@ _SHOWING: dict[str, Program] = {
     "wc": Program(harmless="always", lists="--files0-from", flags="-clmLw"),
     "du": Program(
         harmless="always",
-        values="-BdtX --block-size --max-depth --threshold --exclude",
+        values="-Bdt --block-size --max-depth --threshold --exclude",
         flags="-0aAbcDHhkLlmPSsx",
-        reads="--exclude-from",
+        reads="-X --exclude-from",
         lists="--files0-from",
     ),
     "cut": Program(
         harmless="always",
         values="-bcdf --bytes --characters --delimiter --fields --output-delimiter",
         flags="-nsz",
-    ),
-    "jq": Program(
-        harmless="always",
-        skip=1,
-        given_by="-f --from-file",
-        flags="-cerRnsSCMaj --arg --argjson",
-        values="-L --indent",
-        reads="-f --from-file",
     ),
     # These read no file.
     **_same(_TALKER, "echo true false : tr seq sleep expr basename dirname pwd whoami id groups"),
@@ -183,25 +194,16 @@ _SHOWING: dict[str, Program] = {
 }
 
 _SHOWING_UNLESS_TOLD: dict[str, Program] = {
-    "hostname": Program(harmless="listed", role="write", flags="-fsidAIy"),
     "diff": Program(
         harmless="listed",
-        flags="-abBcdeEHiNnpqsTtuwyZ --brief --color --unified --context --new-file"
+        flags="-abBcdeEHiNnpqrsTtuwyZ --recursive --brief --color --unified --context --new-file"
         " --report-identical-files --side-by-side --ignore-case --ignore-all-space --text --ed"
         " --ignore-space-change --ignore-blank-lines --minimal --suppress-common-lines --normal"
         " --strip-trailing-cr --no-dereference --rcs --show-c-function --expand-tabs --left-column",
         values="-CDFIUWx --exclude --width --label --ignore-matching-lines --ifdef",
         reads="-XS --exclude-from --from-file --to-file",
-        recursive="-r --recursive",
+        recursive="*",
         changes="-l --paginate",  # through another program, `pr`
-    ),
-    "date": Program(
-        harmless="listed",
-        role="none",
-        flags="-uRI --utc --universal --iso-8601 --rfc-3339 --rfc-email --debug",
-        values="-d --date",
-        reads="-fr --file --reference",
-        change_values="-s --set",
     ),
     "sort": Program(
         harmless="listed",
@@ -227,7 +229,7 @@ _SHOWING_UNLESS_TOLD: dict[str, Program] = {
         flags="-cdDiuz --count --repeated --all-repeated --ignore-case --unique --group",
         values="-fsw --skip-fields --skip-chars --check-chars",
     ),
-    "xxd": Program(harmless="listed", role="in-out", flags="-abCdeEirpuRt", values="-cgnlmos"),
+    "xxd": Program(harmless="listed", role="in-out", flags="-abCdeEirpuRt", values="-cgnlos"),
     "tree": Program(
         harmless="listed",
         folder=True,
@@ -252,6 +254,7 @@ _SHOWING_UNLESS_TOLD: dict[str, Program] = {
         given_by="-ef --regexp --file --files --type-list",
         recursive="*",
         folder=True,
+        names_only="--files --type-list",
         flags="-cFHhiIlLNnopqsSUuvwx0Pa. --count --count-matches --files --files-with-matches"
         " --files-without-match --hidden --heading --no-heading --ignore-case --smart-case"
         " --case-sensitive --fixed-strings --line-number --no-line-number --word-regexp --json"
@@ -270,18 +273,19 @@ _SHOWING_UNLESS_TOLD: dict[str, Program] = {
     "fd": Program(
         harmless="listed",
         skip=1,
-        flags="-HIusiFapl0gL --hidden --no-ignore --absolute-path --glob --follow --full-path",
+        flags="-HIusiFap0gL --hidden --no-ignore --absolute-path --glob --follow --full-path",
         values="-dtejEcS --max-depth --min-depth --type --extension --exclude --color --size",
+        changes="-l --list-details",  # by `ls`
         change_values="-xX --exec --exec-batch",
     ),
 }
 
 _CHANGING: dict[str, Program] = {
     **_same(Program(flags="-EFXRSNMq"), "less more most view man bat batcat zcat zless zgrep"),
-    **_same(Program(role="write"), "nano vi vim nvim ex ed emacs dos2unix unix2dos sqlite3"),
+    **_same(Program(role="write"), "nano vi vim nvim ex ed emacs dos2unix unix2dos"),
     **_same(Program(role="first", stops=True), ". source"),
-    **_same(_INTERPRETER, "sh bash dash zsh ksh ash python python3 python2 node ruby php lua"),
-    **_same(_INTERPRETER, "perl deno bun tclsh Rscript"),
+    **_same(_INTERPRETER, "sh bash dash zsh ksh ash python python3 python2 node php lua"),
+    **_same(_INTERPRETER, "deno bun tclsh Rscript"),
     **_same(_COMPRESS, "gzip gunzip bzip2 bunzip2 xz unxz lzma zstd unzstd compress uncompress"),
     **_same(Program(role="write", flags="-aip --append --output-error"), "tee sponge"),
     **_same(Program(role="write"), "unlink mkfifo"),
@@ -303,7 +307,11 @@ _CHANGING: dict[str, Program] = {
         recursive="-rR --recursive",
     ),
     "shred": Program(role="write", flags="-fuvxz", values="-ns --iterations --size"),
-    "chmod": evolve(_OWNER, flags=_OWNER.flags | option_names("-rwxXst")),
+    "chmod": evolve(
+        _OWNER,
+        flags=_OWNER.flags | option_names("-rwxXst"),
+        given_by=option_names("-rwxXst --reference"),
+    ),
     **_same(_OWNER, "chown chgrp"),
     "cp": Program(
         role="copy",
@@ -394,9 +402,7 @@ _CHANGING: dict[str, Program] = {
 
 WRAPPERS: dict[str, Program] = {
     # What they run is judged by itself, so only what they touch themselves counts.
-    **_same(_WRAPPER, "command builtin"),
     "xargs": Program(
-        harmless="listed",
         role="none",
         stops=True,
         flags="-0oprtx --null --no-run-if-empty --verbose --exit --interactive",
@@ -404,22 +410,13 @@ WRAPPERS: dict[str, Program] = {
         values="-dEILnPs --delimiter --max-args --max-procs --replace --max-chars --max-lines",
         lists="-a --arg-file",
     ),
-    "time": evolve(
-        _WRAPPER, flags="-apqv --portability", values="-f --format", writes="-o --output"
+    "time": Program(
+        role="none",
+        stops=True,
+        flags="-apqv --portability",
+        values="-f --format",
+        writes="-o --output",
     ),
-    "timeout": evolve(
-        _WRAPPER,
-        flags="-fpv --foreground --preserve-status --verbose",
-        values="-ks --kill-after --signal",
-    ),
-    "env": evolve(
-        _WRAPPER,
-        flags="-i0v --ignore-environment --null",
-        values="-uC --unset --chdir",
-        change_values="-S --split-string",
-    ),
-    "nice": evolve(_WRAPPER, values="-n --adjustment"),
-    "stdbuf": evolve(_WRAPPER, values="-ioe --input --output --error"),
 }
 
 PROGRAMS = {**_SHOWING, **_SHOWING_UNLESS_TOLD, **_CHANGING, **WRAPPERS}

@@ -1,11 +1,13 @@
-"""Programs with a language of their own on the command line: find, sed, awk, test, tar, dd."""
+"""Programs whose command line is more than options and operands: find, test, tar, dd."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
 
-from toolcrib.shell.model import UNKNOWN, Word
+from toolcrib.shell.filters import FILTERS
+from toolcrib.shell.git import git_effects
+from toolcrib.shell.model import Word
 from toolcrib.shell.options import is_one, may_be_option, part, read_arguments
 from toolcrib.shell.programs import Program
 from toolcrib.shell.touched import Touched
@@ -69,100 +71,45 @@ def _find(touched: Touched, words: _Words) -> bool:
         touched.read(root, recursive=runs)
         if deletes:
             touched.write(root, recursive=True)
-    return harmless and not runs
+    return harmless  # what it runs is judged by itself
 
 
-_SED = Program(
-    skip=1,
-    given_by="-ef --expression --file",
-    flags="-nrEsuz --quiet --silent --regexp-extended --separate --unbuffered --null-data --posix",
-    joined="-i",
-    values="-el --expression --line-length",
-    reads="-f --file",
-    changes="--in-place",
-)
-_SED_ADDRESS = r"(?:\d+(?:~\d+)?|\$|/(?:[^/\\\n]|\\.)*/[IM]*|\+\d+)"
-_SED_SUBSTITUTE = "|".join(
-    rf"s{d}(?:[^{d}\\\n]|\\[^\n])*{d}(?:[^{d}\\\n]|\\[^\n])*{d}[gpiIM0-9]*"
-    for d in (r"/", r"\|", "#", ",", ":", "@", "!", "%", "_", r"\+", "~")
-)
-_SED_COMMAND = re.compile(
-    rf"[\s;{{}}]*(?:{_SED_ADDRESS}(?:,{_SED_ADDRESS})?\s*!?\s*)?[{{]?\s*"
-    rf"(?:{_SED_SUBSTITUTE}|[pdDPgGhHxnN=]|[qQl]\s*\d*)?\s*(?:[;}}\n]|\Z)"
+_DATE = Program(
+    flags="-uRI --utc --universal --iso-8601 --rfc-3339 --rfc-email --debug",
+    values="-d --date",
+    reads="-fr --file --reference",
+    change_values="-s --set",
 )
 
 
-def _sed(touched: Touched, words: _Words) -> bool:
-    arguments = read_arguments(words, _SED)
-    scripts = list(arguments.values(("-e", "--expression")))
-    for word in arguments.values(_SED.reads):
+def _date(touched: Touched, words: _Words) -> bool:
+    """An operand that is no format sets the clock."""
+    arguments = read_arguments(words, _DATE)
+    for word in arguments.values(_DATE.reads):
         touched.read(word)
-    operands = arguments.operands
-    if not arguments.names & _SED.given_by:
-        scripts, operands = list(operands[:1]), operands[1:]
-    in_place = bool(arguments.names & {"-i", "--in-place"})
-    for word in operands:
-        touched.read(word)
-        if in_place:
-            touched.write(word)
-    for word in arguments.strangers:
-        touched.read_if_path(word)
-    for script in scripts:
-        for name in re.findall(r"[wWrR] +([^\s;}]+)", script.text):
-            touched.read(Word(script.source, name))
-            if "w" in script.text or "W" in script.text:
-                touched.write(Word(script.source, name))
+    shows = all(word.text.startswith("+") for word in arguments.operands)
     doubtful = arguments.strangers or arguments.abbreviated or not arguments.certain
-    reads_script = bool(arguments.names & {"-f", "--file"})
-    plain = all(script.literal and is_plain_sed(script.text) for script in scripts)
-    return not (doubtful or in_place or reads_script) and plain
+    return shows and not doubtful and not arguments.names & _DATE.change_values
 
 
-def is_plain_sed(script: str) -> bool:
-    """Whether a script of sed surely opens no file and runs nothing."""
-    if "[" in script and re.search(r"\[[^\]]*(?:[/|#,:@!%_+~\\;\n]|\[)", script):
-        return False  # a separator between brackets does not separate
-    at = 0
-    while at < len(script):
-        match = _SED_COMMAND.match(script, at)
-        if match is None or match.end() == at:
-            return False
-        at = match.end()
-    return True
+def _hostname(touched: Touched, words: _Words) -> bool:
+    return all(re.fullmatch(r"-[fsidAIy]", word.text) for word in words)
 
 
-_AWK = Program(
-    skip=1,
-    given_by="-f --file",
-    values="-Fv --field-separator --assign",
-    reads="-f --file",
-)
-_AWK_DOUBTS = re.compile(r"[|>@]|system|getline")
+def _env(touched: Touched, words: _Words) -> bool:
+    return not words
 
 
-def _awk(touched: Touched, words: _Words) -> bool:
-    arguments = read_arguments(words, _AWK)
-    operands = arguments.operands
-    given = bool(arguments.names & _AWK.given_by)
-    for word in arguments.values(_AWK.reads):
-        touched.read(word)
-    program, operands = (None, operands) if given else (operands[:1], operands[1:])
-    for word in (*operands, *arguments.strangers):
-        if "=" in word.text or word.text.startswith("-"):
-            touched.read_if_path(word)
-        else:
-            touched.read(word)
-    for word in program or ():
-        for name in re.findall(r'"([^"\\]*)"', word.text):
-            after = word.text.partition(f'"{name}"')[0].rstrip()
-            if after.endswith(">"):
-                touched.write(Word(word.source, name))
-            elif after.endswith("<"):
-                touched.read(Word(word.source, name))
-    plain = bool(program) and all(
-        word.literal and not _AWK_DOUBTS.search(word.text) for word in program or ()
-    )
-    return plain and arguments.certain and not arguments.strangers and not arguments.abbreviated
+def _command(touched: Touched, words: _Words) -> bool:
+    return bool(words) and words[0].text in ("-v", "-V")
+
+
+def _sqlite(touched: Touched, words: _Words) -> bool:
+    for word in words:
+        if not word.text.startswith("-"):
+            touched.write(word)
+            break
+    return False
 
 
 _BINARY = frozenset(("=", "==", "!=", "<", ">", "-eq", "-ne", "-lt", "-le", "-gt", "-ge"))
@@ -303,21 +250,16 @@ def _flock(touched: Touched, words: _Words) -> bool:
     return False
 
 
-def _yq(touched: Touched, words: _Words) -> bool:
-    arguments = read_arguments(words, Program(flags="-ireyjn --inplace", values="-po"))
-    for word in arguments.operands[1:]:
-        touched.read(word)
-        if arguments.names & {"-i", "--inplace"}:
-            touched.write(word)
-    return False
-
-
 SPECIAL: dict[str, Callable[[Touched, _Words], bool]] = {
+    "git": git_effects,
+    **FILTERS,
     "find": _find,
-    "sed": _sed,
-    "gsed": _sed,
-    **dict.fromkeys(("awk", "gawk", "mawk", "nawk"), _awk),
     **dict.fromkeys(("test", "[", "[["), _test),
+    "date": _date,
+    "hostname": _hostname,
+    "env": _env,
+    "command": _command,
+    "sqlite3": _sqlite,
     "printf": _printf,
     "dd": _dd,
     **dict.fromkeys(("tar", "bsdtar", "gtar"), _tar),
@@ -326,8 +268,5 @@ SPECIAL: dict[str, Callable[[Touched, _Words], bool]] = {
     "set": _set,
     "read": _read_line,
     "flock": _flock,
-    "yq": _yq,
 }
 """Note what a program touches, and tell whether it is known to be harmless."""
-
-__all__ = ["SPECIAL", "UNKNOWN", "is_plain_sed"]

@@ -14,7 +14,7 @@ from toolcrib.shell.model import UNKNOWN, PathEffect, SimpleCommand, Word
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _PIECES = re.compile(r"[=:,@]+")
 _FOLDER_VARIABLE = re.compile(r""""?\$(?:\{(?:HOME|PWD)\}|(?:HOME|PWD)\b)""")
-_ESCAPED = re.compile(r"\[(?:\\.|[^\]\\])*\]|\\(.)", re.DOTALL)
+_ESCAPED = re.compile(r"\[(?:\\.|[^\]\\])*+(?:\]|\Z)|\\(.)", re.DOTALL)
 _SPECIAL = re.compile(r"[*?\[]")
 
 
