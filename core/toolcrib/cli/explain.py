@@ -14,6 +14,7 @@ from toolcrib.cli.common import (
     open_for,
     print_json,
     print_table,
+    tell,
     workspace_options,
 )
 from toolcrib.decisions import Decision
@@ -107,15 +108,23 @@ def _explain_call(session: Session, call: Call, as_json: bool) -> None:
 
     from attrs import asdict
 
-    from toolcrib.explain import explain_call
+    from toolcrib.explain import dead_rules, examine_call
 
-    judgement = asyncio.run(explain_call(session.main, call))
+    judgement, parts = asyncio.run(examine_call(session.main, call))
+    dead = [str(notice) for notice in dead_rules(session.main)]
     if as_json:
         print_json({name: value for name, value in asdict(judgement).items() if name != "once"})
+        for notice in dead:
+            tell(f"dead rule: {notice}")
         return
     lines = [f"decision: {judgement.decision}"]
     for label in ("policy", "rule", "source", "reason"):
         if value := getattr(judgement, label):
             lines.append(f"{label}: {value}")
+    if len(parts) > 1:
+        lines += [
+            f"command: {part.command!r}: {part.allowed_by or 'no rule allows it'}" for part in parts
+        ]
     lines += [f"overridden: {rule}" for rule in judgement.overridden]
+    lines += [f"dead rule: {notice}" for notice in dead]
     click.echo("\n".join(lines).encode("utf-8", "backslashreplace"))

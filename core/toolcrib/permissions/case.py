@@ -135,6 +135,18 @@ class Case:
                 return None
         return next((rule for rule in rules if self.own_match(rule)), rules[0])
 
+    def allowing_rule(self, command: SimpleCommand) -> str:
+        """What lets a command of the script pass: a rule, or that it does nothing by itself."""
+        for rule in (*self.session_rules, *self._own("allow")):
+            if rule.pattern is None or self.allowance((rule,)).speaks_of(command):
+                return f"{rule.rule.pattern} ({rule.rule.source})"
+        return "needs no rule"
+
+    def unapproved(self) -> list[SimpleCommand]:
+        """The commands of the script that a question would be about."""
+        approved = self.allowance(self.session_rules, only_in_root=True)
+        return [command for command in self.needing() if not approved.covers(command)]
+
     def needing(self) -> list[SimpleCommand]:
         """The commands of the script that need an approval.
 
@@ -155,11 +167,18 @@ class Case:
     def _own(self, decision: Decision) -> list[PreparedRule]:
         return [rule for rule in self.rules.own if rule.rule.decision == decision]
 
-    def _path_match(self, rule: PreparedRule) -> Match:
-        workspace = self.session.workspace
-        best = Match.NO
+    def doubtful(self, rule: PreparedRule) -> str | None:
+        """The operand of which a rule about paths cannot be ruled out."""
         for effect in self.effects:
-            best = max(best, speaks_of(rule, effect, workspace))
+            if speaks_of(rule, effect, self.session.workspace):
+                return effect.word or effect.path
+        return None
+
+    def _path_match(self, rule: PreparedRule) -> Match:
+        matches = (speaks_of(rule, effect, self.session.workspace) for effect in self.effects)
+        best = Match.NO
+        for match in matches:
+            best = max(best, match)
             if best is Match.YES:
                 break
         unknown = self.analysis is not None and self.analysis.unanalysable

@@ -202,7 +202,8 @@ def _possible_deny(case: Case) -> Answer:
         return None
     pattern = rule.rule.pattern
     why = case.analysis.unanalysable if case.analysis else None
-    because = f" ({why})" if why else ""
+    what = why or (case.doubtful(rule) if rule in case.rules.paths else None)
+    because = f" ({what})" if what else ""
     if case.session.mode == "auto":
         reason = f"it may do what the rule {pattern!r} forbids{because}, and nobody can be asked"
         return _by_rule(rule, "possible-deny-ask", "deny", reason)
@@ -343,7 +344,7 @@ def _fallback(case: Case) -> Answer:
     if case.analysis is not None:
         if case.analysis.unanalysable:
             reason = f"it cannot be judged beforehand: {case.analysis.unanalysable}"
-        elif left := case.needing():
+        elif left := case.unapproved():
             reason = f"no rule allows {shown(left)}"
     return Judgement(decision="ask", policy="fallback-ask", reason=reason)
 

@@ -18,7 +18,7 @@ def grants(case: Case) -> tuple[str, ...]:
     root = case.session.workspace.root
     if analysis.cwd != root:
         return ()
-    needing = case.needing()
-    whole = analysis.unanalysable or any(c.cwd != root or c.via for c in needing)
-    texts = [analysis.text] if whole or not needing else [c.source for c in needing]
+    left = case.unapproved()
+    whole = analysis.unanalysable or any(c.cwd != root or c.via for c in left)
+    texts = [analysis.text] if whole or not left else [c.source for c in left]
     return tuple(dict.fromkeys(literal_rule(call.name, text) for text in texts))
