@@ -1,0 +1,59 @@
+"""What decides about permissions is told from other files, however it is spelled."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from toolcrib.config.own import OwnFiles
+
+if TYPE_CHECKING:
+    from core.config.conftest import Home
+
+
+@pytest.mark.parametrize(
+    ("path", "own"),
+    [
+        ("ws/toolcrib.toml", True),
+        ("ws/sub/../toolcrib.toml", True),
+        ("ws/ToolCrib.TOML", True),
+        ("config/toolcrib/toolcrib.toml", True),
+        ("state/trusted.json", True),
+        ("state/approvals.db-wal", True),
+        ("state", True),
+        ("ws/toolcrib.toml.bak", False),
+        ("ws/sub/toolcrib.toml", False),
+        ("ws", False),
+        ("stateful", False),
+    ],
+)
+def test_a_path_is_told_by_its_text(home: Home, path: str, own: bool) -> None:
+    files = OwnFiles.of(home.workspace, home.environ)
+    assert files.controls(f"{home.root}/{path}") is own
+
+
+@pytest.mark.parametrize("path", ["", "ws", "config", "state"])
+def test_a_folder_above_counts_when_all_in_it_is_meant(home: Home, path: str) -> None:
+    files = OwnFiles.of(home.workspace, home.environ)
+    assert files.controls(f"{home.root}/{path}", recursive=True)
+    assert files.controls("/", recursive=True)
+    assert not files.controls(f"{home.workspace}/sub", recursive=True)
+
+
+def test_links_are_followed_both_ways(home: Home) -> None:
+    """A link to the file is the file, and so is the file that a link in its place leads to."""
+    (home.root / "dotfiles.toml").write_text("")
+    home.user_file.parent.mkdir(parents=True)
+    home.user_file.symlink_to(home.root / "dotfiles.toml")
+    (home.workspace / "innocent.txt").symlink_to(home.user_file)
+    files = OwnFiles.of(home.workspace, home.environ)
+    for path in (home.root / "dotfiles.toml", home.workspace / "innocent.txt", home.user_file):
+        assert files.controls(str(path))
+
+
+def test_the_file_that_a_variable_names_counts(home: Home) -> None:
+    environ = {**home.environ, "TOOLCRIB_CONFIG": str(home.root / "mine.toml")}
+    files = OwnFiles.of(home.workspace, environ)
+    assert files.controls(str(home.root / "mine.toml"))
+    assert not files.controls(str(home.user_file))
