@@ -13,6 +13,7 @@ from toolcrib.shell.parse import ScriptReader
 from toolcrib.shell.wrappers import WRAPPERS
 
 MAX_CHARACTERS = 100_000
+_LOCALE = ("LANG", "LC_ALL", "LC_CTYPE")
 
 
 def analyse_command(
@@ -56,6 +57,8 @@ def _found(text: str, cwd: str, home_dir: str | None) -> Findings:
         findings.note(str(problem))
     if hidden := findings.functions & (BUILTINS | WRAPPERS):
         findings.note(f"a function replaces {min(hidden)}")
+    if not text.isascii() and not findings.assigned.keys().isdisjoint(_LOCALE):
+        findings.note("the locale is changed, and with it what the characters are")
     findings.close()
     if findings.cwd_lost:
         findings.commands = [evolve(command, cwd=None) for command in findings.commands]

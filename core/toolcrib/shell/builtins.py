@@ -22,6 +22,7 @@ _SET_OPTIONS = frozenset(
 )
 _SHOPT_OPTIONS = frozenset({"nullglob", "failglob", "inherit_errexit"})
 _COUNT = re.compile(r"\$[#?$!]|\$\{#\w+(\[[@*]\])?\}", re.ASCII)
+_VARIABLE = re.compile(r"\$\{?([A-Za-z_]\w*)\}?", re.ASCII)
 _READ_VALUE = re.compile(r"-[A-Za-z]*[pdtnNui]")
 
 
@@ -101,8 +102,10 @@ def _reads(words: Words, findings: Findings) -> str | None:
             return "a name that may evaluate a text"
         elif not word.literal and not _READ_VALUE.fullmatch(previous):
             return "a name that is not known"
-        elif word.text.startswith("-") and _NAME.fullmatch(word.text[2:]):
-            findings.assign(word.text[2:], number=False)
+        elif word.text.startswith("-"):
+            for start in range(2, len(word.text)):
+                if _NAME.fullmatch(word.text[start:]):
+                    findings.assign(word.text[start:], number=False)
         previous = word.text
     return None
 
@@ -132,10 +135,13 @@ def _test(words: Words, findings: Findings) -> str | None:
         if previous in ("-v", "-R") and not _NAME.fullmatch(word.text):
             return "a test that may evaluate a text"
         if not is_one_word(word) and not _COUNT.fullmatch(word.source):
-            return "a test that a text without quotes can change"
+            variable = _VARIABLE.fullmatch(word.source)
+            if variable is None:
+                return "a test that a text without quotes can change"
+            findings.numbers.add(variable.group(1))
+        if previous.startswith(UNKNOWN) and (UNKNOWN in word.text or "[" in word.text):
+            return "a test whose operator is not known"
         previous = word.text
-    if len(operands) == 2 and operands[0].text.startswith(UNKNOWN):
-        return "a test that is not known"
     return None
 
 

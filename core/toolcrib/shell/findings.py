@@ -12,6 +12,9 @@ MAX_COMMANDS = 10_000
 MAX_DEPTH = 24
 
 _NUMBER = re.compile(r"-?[0-9]{1,18}", re.ASCII)
+_COUNTED = re.compile(
+    r"\$\(\([^()]*(\([^()]*\)[^()]*)*\)\)|\$\{#\w+(\[[@*]\])?\}|\$[#?$!]", re.ASCII
+)
 _SPECIAL_NUMBERS = frozenset({"RANDOM", "SRANDOM", "SECONDS", "LINENO", "BASHPID", "PPID", "UID"})
 _SHELL_NAMES = re.compile(
     r"PATH|CDPATH|ENV|PS[0-4]|PROMPT_COMMAND|SHELLOPTS|BASHOPTS|BASH_\w*|EXECIGNORE|POSIXLY_CORRECT"
@@ -68,13 +71,12 @@ class Findings:
         """Judge what only the whole script tells."""
         for name in sorted(self.numbers - _SPECIAL_NUMBERS):
             if not self.assigned.get(name, False):
-                self.note(f"arithmetic on {name}, whose text is not known and may run commands")
+                self.note(f"the text of {name} is evaluated, and it is not known")
         if self.home_used and "HOME" in self.assigned:
             self.note("HOME is changed, and with it what ~ stands for")
 
 
 def is_number(word: Word) -> bool:
     """Whether arithmetic on the word's text can run nothing."""
-    return bool(_NUMBER.fullmatch(word.text)) or (
-        word.source.startswith("$((") and word.source.endswith("))") and word.source.count("$") == 1
-    )
+    source = word.source.removeprefix('"').removesuffix('"')
+    return bool(_NUMBER.fullmatch(word.text) or _COUNTED.fullmatch(source))

@@ -7,78 +7,30 @@ such a place are still looked for, so that rules which forbid can see them.
 from __future__ import annotations
 
 import re
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
-from attrs import evolve, frozen
+from attrs import evolve
 
-from toolcrib.shell.findings import MAX_DEPTH, Findings, Scope, Unparsable
+from toolcrib.shell.findings import MAX_DEPTH, Scope, Unparsable
 from toolcrib.shell.folders import GONE, Folder, join, known
-from toolcrib.shell.model import UNKNOWN, Assignment, Redirect, SimpleCommand, Word
-from toolcrib.shell.running import run
-from toolcrib.shell.words import WordReader
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from toolcrib.shell.words import Quoting
+from toolcrib.shell.model import Redirect, SimpleCommand, Word
+from toolcrib.shell.simple import NAME, RESERVED, RESERVED_WORD, WORD_END, CommandReader
 
 _ODD = re.compile("[\x00-\x08\x0b-\x1f\x7f\ufdd0\ufeff\ud800-\udfff]")
-_RESERVED_PATTERN = (
-    r"if|then|elif|else|fi|case|esac|for|select|while|until|do|done|function|time|coproc"
-    r"|\{|\}|!|\[\["
-)
-_RESERVED = re.compile(rf"(?:{_RESERVED_PATTERN})(?=[ \t\n;|&()<>]|\Z)")
-_RESERVED_WORD = re.compile(rf"{_RESERVED_PATTERN}|\]\]|in")
+_RESERVED = re.compile(rf"(?:{RESERVED})(?=[ \t\n;|&()<>]|\Z)")
 _INTRODUCING = frozenset({"then", "elif", "else", "do", "{"})
 _CLOSING = frozenset({"fi", "done", "esac", "}"})
-_REDIRECT = re.compile(
-    r"([0-9]+|\{[A-Za-z_]\w*\})?(<<<|<<-|<<|<>|<&|>>|>\||>&|[<>](?!\())|(&>>|&>)", re.ASCII
-)
-_DUPLICATE = re.compile(r"[0-9]{1,4}-?|-")
-_DELIMITER = re.compile(r"([A-Za-z0-9_.+-]+)|\\([A-Za-z0-9_]+)|'([^'\n\\]+)'|\"([^\"\n$`\\]+)\"")
-_WORD_END = re.compile(r"[ \t\n;|&()<>]|\Z")
-_ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(?:\[([A-Za-z0-9_]*)\])?(\+?)=", re.ASCII)
-_ELEMENT = re.compile(r"\[([A-Za-z0-9_.-]*)\]\+?=", re.ASCII)
-_SUBSCRIPT = re.compile(r"[A-Za-z_]\w*\[", re.ASCII)
 _FUNCTION = re.compile(r"\([ \t]*\)")
-_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _FUNCTION_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:-]*", re.ASCII)
-_DECLARING = frozenset({"export", "declare", "local", "readonly", "typeset"})
 _RESUME = re.compile(r"[;&|\n(){}]")
 _MAX_RESUMED = 100
 
 
-@frozen
-class _HereDocument:
-    delimiter: str
-    raw: bool
-    strips_tabs: bool
-    cwd: Folder
+class ScriptReader(CommandReader):
+    """Reads lists of commands."""
 
-
-class ScriptReader(WordReader):
-    """Reads lists of commands at a position of a script."""
-
-    def __init__(
-        self,
-        text: str,
-        findings: Findings,
-        scope: Scope,
-        *,
-        cwd: Folder,
-        depth: int = 0,
-        via: tuple[str, ...] = (),
-    ) -> None:
-        super().__init__(text, findings, scope, depth=depth)
-        self.cwd = cwd
-        self.outcome = (cwd, cwd)
-        """The folder behind the last command, when it has succeeded and when it has failed."""
-        self.moved = False
-        """Whether a `cd` has been read that is not in a subshell."""
-        self.via = via
-        self._here_documents: list[_HereDocument] = []
-        self._resuming = False
+    _resuming = False
+    """Whether something before the position could not be followed."""
 
     def read_all(self) -> None:
         """Read the whole script; go on behind what cannot be followed."""
@@ -96,56 +48,10 @@ class ScriptReader(WordReader):
             if resume is None:
                 return
             self._resuming = True
-            self._here_documents = []
+            self.here_documents = ()
             self.pos = resume.end()
             self.cwd = None
         self.findings.note("too many places that cannot be followed")
-
-    @contextmanager
-    def nested(self) -> Iterator[None]:
-        """Count one level more."""
-        if self.depth >= MAX_DEPTH:
-            raise self.fail("commands that are nested too deeply")
-        self.depth += 1
-        try:
-            yield
-        finally:
-            self.depth -= 1
-
-    # Blanks, comments, reserved words
-
-    def _blanks(self) -> None:
-        while self.pos < self.end:
-            char = self.text[self.pos]
-            if char in " \t":
-                self.pos += 1
-            elif char == "\\" and self.peek(1) == "\n":
-                if self._here_documents:
-                    raise self.fail("a line that is continued before a here-document")
-                self.pos += 2
-            elif char == "#":
-                end = self.text.find("\n", self.pos)
-                self.pos = self.end if end < 0 else end
-            else:
-                return
-
-    def _newlines(self) -> None:
-        self._blanks()
-        while self.pos < self.end and self.text[self.pos] == "\n":
-            self.pos += 1
-            if self._here_documents:
-                self._read_here_documents()
-            self._blanks()
-
-    def _operator(self, *operators: str) -> str:
-        """Take one of the operators, if one stands here; the longer ones first."""
-        for operator in operators:
-            if self.text.startswith(operator, self.pos):
-                self.pos += len(operator)
-                if self.text.startswith("\\\n", self.pos) and operator not in ("&&", "||"):
-                    raise self.fail("a line that is continued behind an operator")
-                return operator
-        return ""
 
     def _reserved(self) -> str:
         """The reserved word at the position, which is not moved."""
@@ -160,19 +66,17 @@ class ScriptReader(WordReader):
         return word
 
     def _demand(self, *reserved: str) -> str:
-        self._newlines()
+        self.newlines()
         word = self._take(*reserved)
         if not word:
             raise self.fail(f"{' or '.join(reserved)} is missing")
         return word
 
-    # Lists
-
     def _statements(self, closers: frozenset[str], close: str) -> str:
         """Read commands up to a reserved word of `closers` (taken) or to `close` (not taken)."""
         separated = True
         while True:
-            self._newlines() if separated else self._blanks()
+            self.newlines() if separated else self.blanks()
             if self.pos >= self.end:
                 if closers or close:
                     raise self.fail(f"{close or ' or '.join(sorted(closers))} is missing")
@@ -200,10 +104,10 @@ class ScriptReader(WordReader):
         """Read a list of `&&` and `||`; whether a separator followed."""
         before = self.cwd
         self._and_or()
-        self._blanks()
+        self.blanks()
         if self.text.startswith((";;", ";&"), self.pos):
             return False
-        separator = self._operator(";", "&")
+        separator = self.operator(";", "&")
         if separator == "&":
             self.cwd = before
             self.outcome = (before, before)
@@ -213,11 +117,11 @@ class ScriptReader(WordReader):
         self._pipeline()
         succeeded, failed = self.outcome
         while True:
-            self._blanks()
-            operator = self._operator("&&", "||")
+            self.blanks()
+            operator = self.operator("&&", "||")
             if not operator:
                 break
-            self._newlines()
+            self.newlines()
             self.cwd = succeeded if operator == "&&" else failed
             self._pipeline()
             then_succeeded, then_failed = self.outcome
@@ -231,12 +135,14 @@ class ScriptReader(WordReader):
     def _pipeline(self) -> None:
         negated = False
         via = self.via
-        while word := self._take("!", "time"):
-            self._blanks()
+        while word := self._take("!", "time", "coproc"):
+            self.blanks()
             if word == "!":
                 negated = not negated
-            else:
+            elif word == "time":
                 self._time()
+            else:
+                self.findings.note("coproc, which is not supported")
         if not self._ends_here():
             self._pipe()
         self.via = via
@@ -252,9 +158,9 @@ class ScriptReader(WordReader):
         self.via = (*self.via, "time")
         for option in ("-p", "--"):
             end = self.pos + len(option)
-            if self.text.startswith(option, self.pos) and _WORD_END.match(self.text, end):
+            if self.text.startswith(option, self.pos) and WORD_END.match(self.text, end):
                 self.pos = end
-                self._blanks()
+                self.blanks()
 
     def _ends_here(self) -> bool:
         self.outcome = (self.cwd, self.cwd)
@@ -263,28 +169,26 @@ class ScriptReader(WordReader):
     def _pipe(self) -> None:
         before, moved = self.cwd, self.moved
         self._command()
-        self._blanks()
+        self.blanks()
         piped = False
         while not self.text.startswith("||", self.pos) and self.peek() == "|":
             piped = True
             if self.text.startswith("|&", self.pos):
                 self.bash_only("|&")
-            self._operator("|&", "|")
-            self._newlines()
+            self.operator("|&", "|")
+            self.newlines()
             self.cwd = before
             self._command()
-            self._blanks()
+            self.blanks()
         if piped:
             self.cwd, self.moved = before, moved
             self.outcome = (before, before)
-
-    # Commands
 
     def _command(self) -> None:
         with self.nested():
             compound = self._compound()
             if compound is None:
-                self._simple()
+                self.simple()
             else:
                 self._around(compound)
 
@@ -336,9 +240,9 @@ class ScriptReader(WordReader):
 
     def _redirects(self) -> tuple[Redirect, ...]:
         redirects: list[Redirect] = []
-        self._blanks()
-        while self._redirect(redirects):
-            self._blanks()
+        self.blanks()
+        while self.redirect(redirects):
+            self.blanks()
         return tuple(redirects)
 
     def _subshell(self) -> None:
@@ -353,20 +257,20 @@ class ScriptReader(WordReader):
         self.pos += 1
 
     def substitution(self) -> None:
-        pending, self._here_documents = self._here_documents, []
+        pending, self.here_documents = self.here_documents, ()
         outcome, via, start = self.outcome, self.via, self.pos
         self.via = ()
         if self.text.startswith("\\\n", self.pos + 1):
             raise self.fail("a line that is continued behind a parenthesis")
         with self.nested():
             self._subshell()
-        if self._here_documents or (pending and "\n" in self.text[start : self.pos]):
+        if self.here_documents or (pending and "\n" in self.text[start : self.pos]):
             raise self.fail("a here-document that begins or ends in a substitution", start)
-        self._here_documents = pending
+        self.here_documents = pending
         self.outcome, self.via = outcome, via
 
-    def script_inside(self, script: str, *, quoting: Quoting = "") -> None:
-        if self._here_documents and "\n" in script:
+    def script_inside(self, script: str) -> None:
+        if self.here_documents and "\n" in script:
             raise self.fail("a here-document that begins before a substitution")
         self.child(script, cwd=self.cwd).read_all()
 
@@ -430,15 +334,15 @@ class ScriptReader(WordReader):
     def _for(self) -> None:
         if self._demand("for", "select") == "select":
             self.bash_only("select")
-        self._blanks()
+        self.blanks()
         if self.text.startswith("((", self.pos):
             self.bash_only("arithmetic")
             self.pos += 2
             self.arithmetic(semicolons=True)
         else:
             self._for_words()
-        self._blanks()
-        self._operator(";")
+        self.blanks()
+        self.operator(";")
         if self._demand("do", "{") == "do":
             self._looping(self._until("done"))
         else:
@@ -451,20 +355,20 @@ class ScriptReader(WordReader):
         return body
 
     def _for_words(self) -> None:
-        name = _NAME.match(self.text, self.pos)
+        name = NAME.match(self.text, self.pos)
         if name is None:
             raise self.fail("a name is missing")
         self.pos = name.end()
-        if not _WORD_END.match(self.text, self.pos):
+        if not WORD_END.match(self.text, self.pos):
             raise self.fail("a name that is not supported", name.start())
         words = []
-        self._newlines()
-        if self.text.startswith("in", self.pos) and _WORD_END.match(self.text, self.pos + 2):
+        self.newlines()
+        if self.text.startswith("in", self.pos) and WORD_END.match(self.text, self.pos + 2):
             self.pos += 2
-            self._blanks()
+            self.blanks()
             while self.pos < self.end and self.text[self.pos] not in ";\n":
                 words.append(self.word())
-                self._blanks()
+                self.blanks()
         numbers = bool(words) and all(
             re.fullmatch(r"-?[0-9]{1,18}|\{[0-9]{1,18}\.\.[0-9]{1,18}\}", word.source)
             for word in words
@@ -473,15 +377,15 @@ class ScriptReader(WordReader):
 
     def _case(self) -> None:
         self._demand("case")
-        self._blanks()
+        self.blanks()
         self.word()
-        self._newlines()
-        if not (self.text.startswith("in", self.pos) and _WORD_END.match(self.text, self.pos + 2)):
+        self.newlines()
+        if not (self.text.startswith("in", self.pos) and WORD_END.match(self.text, self.pos + 2)):
             raise self.fail("in is missing")
         self.pos += 2
         before = after = self.cwd
         while True:
-            self._newlines()
+            self.newlines()
             if self._take("esac"):
                 break
             self._case_patterns()
@@ -490,25 +394,23 @@ class ScriptReader(WordReader):
                 after = join(after, self.cwd)
                 break
             after = join(after, self.cwd)
-            if self._operator(";;&", ";;", ";&") != ";;":
+            if self.operator(";;&", ";;", ";&") != ";;":
                 self.bash_only(";&")
         self.cwd = after
         self.outcome = (after, after)
 
     def _case_patterns(self) -> None:
-        if self._operator("("):
-            self._blanks()
+        if self.operator("("):
+            self.blanks()
         while True:
             self.word()
-            self._blanks()
-            if self._operator("|"):
-                self._blanks()
-            elif self._operator(")"):
+            self.blanks()
+            if self.operator("|"):
+                self.blanks()
+            elif self.operator(")"):
                 return
             else:
                 raise self.fail("a syntax error in a pattern")
-
-    # Arithmetic and tests
 
     def _arithmetic_command(self) -> None:
         self.bash_only("arithmetic")
@@ -523,11 +425,11 @@ class ScriptReader(WordReader):
         previous = "[["
         words: list[Word] = []
         while True:
-            self._newlines()
+            self.newlines()
             if self.pos >= self.end:
                 raise self.fail("]] is missing", start)
-            operator = self._operator("&&", "||", "(", ")") or (
-                "" if self.text.startswith(("<(", ">("), self.pos) else self._operator("<", ">")
+            operator = self.operator("&&", "||", "(", ")") or (
+                "" if self.text.startswith(("<(", ">("), self.pos) else self.operator("<", ">")
             )
             if operator:
                 previous = operator
@@ -543,7 +445,7 @@ class ScriptReader(WordReader):
         self.outcome = (self.cwd, self.cwd)
 
     def _check_test(self, word: Word, previous: str, words: list[Word]) -> None:
-        if previous in ("-v", "-R") and not _NAME.fullmatch(word.source):
+        if previous in ("-v", "-R") and not NAME.fullmatch(word.source):
             self.findings.note(f"a test that may evaluate a text: {previous} {word.source}")
         if previous in ("-eq", "-ne", "-lt", "-le", "-gt", "-ge") and len(words) > 1:
             self._compared(words[-2])
@@ -554,26 +456,24 @@ class ScriptReader(WordReader):
         if re.fullmatch(r"-?[0-9]+|\$\{#\w+(\[[@*]\])?\}|\$[#?$]", source, re.ASCII):
             return
         name = source.removeprefix("$").removeprefix("{").removesuffix("}")
-        if not _NAME.fullmatch(name):
-            self.findings.note(f"arithmetic on {word.source}, whose text may run commands")
+        if not NAME.fullmatch(name):
+            self.findings.note(f"arithmetic on {word.source}, whose text is evaluated")
         self.findings.numbers.add(name)
-
-    # Functions
 
     def _function_keyword(self) -> None:
         self._demand("function")
-        self._blanks()
+        self.blanks()
         name = self.word()
-        self._blanks()
+        self.blanks()
         if found := _FUNCTION.match(self.text, self.pos):
             self.pos = found.end()
-        self._function(name)
+        self.function(name)
 
-    def _function(self, name: Word) -> None:
-        if not _FUNCTION_NAME.fullmatch(name.source) or _RESERVED_WORD.fullmatch(name.source):
+    def function(self, name: Word) -> None:
+        if not _FUNCTION_NAME.fullmatch(name.source) or RESERVED_WORD.fullmatch(name.source):
             raise self.fail(f"a function with the name {name.source}")
         self.findings.functions.add(name.source)
-        self._newlines()
+        self.newlines()
         compound = self._compound()
         if compound is None or compound in (self._function_keyword, self._unexpected):
             raise self.fail("a function without a body")
@@ -584,196 +484,3 @@ class ScriptReader(WordReader):
             self.findings.cwd_lost = True
         self.cwd, self.moved = before, moved
         self.outcome = (before, before)
-
-    # Simple commands
-
-    def _simple(self) -> None:
-        start = self.pos
-        words: list[Word] = []
-        assignments: list[Assignment] = []
-        redirects: list[Redirect] = []
-        while True:
-            self._blanks()
-            if self.pos >= self.end:
-                break
-            if self._redirect(redirects):
-                continue
-            char = self.text[self.pos]
-            if char in "\n;|&)":
-                break
-            if char == "(":
-                if len(words) == 1 and not assignments and not redirects:
-                    self._function_behind(words[0])
-                    return
-                raise self.fail("a syntax error")
-            if self._assignment(words, assignments):
-                continue
-            word = self.word()
-            if not words:
-                self._check_program(word)
-            words.append(word)
-        if not words and not assignments and not redirects:
-            raise self.fail("a command is missing")
-        command = SimpleCommand(
-            source=self.text[start : self.pos].strip(),
-            words=tuple(words),
-            assignments=tuple(assignments),
-            redirects=tuple(redirects),
-            cwd=known(self.cwd),
-            via=self.via,
-        )
-        self.outcome = run(command, self)
-
-    def _function_behind(self, name: Word) -> None:
-        found = _FUNCTION.match(self.text, self.pos)
-        if found is None:
-            raise self.fail("a syntax error")
-        self.pos = found.end()
-        self._function(name)
-
-    def _check_program(self, word: Word) -> None:
-        """Refuse what would be more than a word without the line that is continued in it."""
-        if "\\\n" not in word.source or self.quoted:
-            return
-        if _RESERVED_WORD.fullmatch(word.text) or _ASSIGNMENT.match(word.text):
-            raise self.fail("a line that is continued in a reserved word")
-
-    def _assignment(self, words: list[Word], assignments: list[Assignment]) -> bool:
-        declares = bool(words) and words[0].source in _DECLARING
-        if words and not declares:
-            return False
-        start = self.pos
-        found = _ASSIGNMENT.match(self.text, start)
-        if found is None:
-            if _SUBSCRIPT.match(self.text, start):
-                raise self.fail("a subscript that may evaluate a text")
-            return False
-        name, subscript, plus = found.groups()
-        if subscript is not None or plus:
-            self.bash_only("an array")
-        if subscript and (index := _NAME.match(subscript)):
-            self.findings.numbers.add(index.group())
-        self.pos = found.end()
-        value = self._array() if self.peek() == "(" else self._value()
-        assignment = Assignment(name, value)
-        assignments.append(assignment)
-        self.findings.assign_word(assignment)
-        if declares:
-            source = self.text[start : self.pos]
-            words.append(Word(source, found.group() + value.text))
-            if self.scope.posix and not value.literal:
-                self.findings.note(f"a value that some shells split: {source}")
-        return True
-
-    def _value(self) -> Word:
-        if self.pos >= self.end or self.text[self.pos] in " \t\n;|&)":
-            return Word("", "")
-        if self.text[self.pos] in "<>" and self.peek(1) != "(":
-            return Word("", "")
-        return self.word(assigned=True)
-
-    def _array(self) -> Word:
-        self.bash_only("an array")
-        start = self.pos
-        self.pos += 1
-        while True:
-            self._newlines()
-            if self.peek() == ")":
-                self.pos += 1
-                break
-            if self.pos >= self.end:
-                raise self.fail("unterminated array", start)
-            if self.peek() == "[":
-                element = _ELEMENT.match(self.text, self.pos)
-                if element is None:
-                    raise self.fail("a subscript that may evaluate a text")
-                if index := _NAME.fullmatch(element.group(1)):
-                    self.findings.numbers.add(index.group())
-                self.pos = element.end()
-                if self._value().source:
-                    continue
-            self.word()
-        return Word(self.text[start : self.pos], UNKNOWN)
-
-    # Redirections
-
-    def _redirect(self, redirects: list[Redirect]) -> bool:
-        """Read the redirection at the position, if one stands here."""
-        found = _REDIRECT.match(self.text, self.pos)
-        if found is None:
-            return False
-        descriptor, operator, both = found.groups()
-        operator = operator or both
-        if both or operator == "<<<" or (descriptor and descriptor.startswith("{")):
-            self.bash_only(operator)
-        if descriptor and (len(descriptor) > 4 and descriptor[0] != "{"):
-            raise self.fail("a file descriptor that is not supported")
-        self.pos = found.end()
-        if self.text.startswith("\\\n", self.pos):
-            raise self.fail("a line that is continued behind an operator")
-        while self.peek() and self.peek() in " \t":
-            self.pos += 1
-        if operator in ("<<", "<<-"):
-            self._here_document(strips_tabs=operator == "<<-")
-            redirects.append(Redirect("text"))
-            return True
-        start = self.pos
-        target = self.word()
-        redirects.append(self._redirection(operator, target, start))
-        return True
-
-    def _redirection(self, operator: str, target: Word, start: int) -> Redirect:
-        if operator == "<<<":
-            return Redirect("text")
-        if operator == "<&":
-            return Redirect("duplicate")
-        if operator == ">&":
-            if _DUPLICATE.fullmatch(target.text):
-                return Redirect("duplicate")
-            self.bash_only(operator)
-        if target.source.startswith((">(", "<(")) and len(target.text) == 1:
-            return Redirect("duplicate")
-        if target.text.startswith(("/dev/tcp/", "/dev/udp/")):
-            self.findings.note(f"a connection to the network: {target.source}")
-        kind = "readwrite" if operator == "<>" else "read" if operator == "<" else "write"
-        return Redirect(kind, target)  # type: ignore[arg-type]
-
-    def _here_document(self, *, strips_tabs: bool) -> None:
-        found = _DELIMITER.match(self.text, self.pos)
-        if found is None or not _WORD_END.match(self.text, found.end()):
-            raise self.fail("a delimiter of a here-document that is not supported")
-        self.pos = found.end()
-        plain = found.group(1)
-        delimiter = plain or next(filter(None, found.groups()))
-        self._here_documents.append(_HereDocument(delimiter, plain is None, strips_tabs, self.cwd))
-
-    def _read_here_documents(self) -> None:
-        pending, self._here_documents = self._here_documents, []
-        for document in pending:
-            body = self._body(document)
-            if not document.raw and ("$" in body or "`" in body):
-                child = self.child(body, cwd=document.cwd)
-                child.expansions()
-
-    def _body(self, document: _HereDocument) -> str:
-        lines: list[str] = []
-        while self.pos < self.end:
-            line = self._line(joined=not document.raw)
-            if document.strips_tabs:
-                line = line.lstrip("\t")
-            if line == document.delimiter:
-                return "\n".join(lines)
-            if line.startswith(document.delimiter) and line[len(document.delimiter)] in ")`":
-                raise self.fail("a here-document that may end in the middle of a line")
-            lines.append(line)
-        raise self.fail(f"a here-document without its end {document.delimiter}")
-
-    def _line(self, *, joined: bool) -> str:
-        start = self.pos
-        while True:
-            end = self.text.find("\n", self.pos)
-            end = self.end if end < 0 else end
-            line = self.text[start:end]
-            self.pos = min(end + 1, self.end)
-            if not joined or (len(line) - len(line.rstrip("\\"))) % 2 == 0 or end == self.end:
-                return line.replace("\\\n", "") if joined else line

@@ -12,13 +12,13 @@ from toolcrib.shell.wrappers import unwrap
 
 if TYPE_CHECKING:
     from toolcrib.shell.model import SimpleCommand
-    from toolcrib.shell.parse import ScriptReader
+    from toolcrib.shell.simple import CommandReader
     from toolcrib.shell.wrappers import Unwrapped
 
 Outcome = tuple[Folder, Folder]
 
 
-def run(command: SimpleCommand, reader: ScriptReader) -> Outcome:
+def run(command: SimpleCommand, reader: CommandReader) -> Outcome:
     """Add the command; the folders in which it leaves the shell if it succeeds, and if it fails."""
     findings = reader.findings
     here = reader.cwd
@@ -43,7 +43,7 @@ def run(command: SimpleCommand, reader: ScriptReader) -> Outcome:
     return _builtin_outcome(command, name, reader)
 
 
-def _builtin_outcome(command: SimpleCommand, name: str, reader: ScriptReader) -> Outcome:
+def _builtin_outcome(command: SimpleCommand, name: str, reader: CommandReader) -> Outcome:
     here = reader.cwd
     if name in ("cd", "pushd", "popd"):
         reader.moved = True
@@ -62,10 +62,11 @@ def _builtin_outcome(command: SimpleCommand, name: str, reader: ScriptReader) ->
 
 
 def _run_inside(
-    command: SimpleCommand, name: str, unwrapped: Unwrapped, reader: ScriptReader
+    command: SimpleCommand, name: str, unwrapped: Unwrapped, reader: CommandReader
 ) -> Outcome:
     findings = reader.findings
-    findings.add(evolve(command, transparent=unwrapped.transparent))
+    index = len(findings.commands)
+    findings.add(command)
     if unwrapped.problem:
         findings.note(unwrapped.problem)
     if unwrapped.same_shell and unwrapped.problem:
@@ -89,6 +90,8 @@ def _run_inside(
     if unwrapped.script is not None:
         outcome = _run_script(command, unwrapped, reader, inside, via)
     reader.cwd = before
+    if unwrapped.transparent and len(findings.commands) > index + 1:
+        findings.commands[index] = evolve(command, transparent=True)
     if unwrapped.same_shell:
         return outcome
     reader.moved = moved
@@ -98,7 +101,7 @@ def _run_inside(
 def _run_script(
     command: SimpleCommand,
     unwrapped: Unwrapped,
-    reader: ScriptReader,
+    reader: CommandReader,
     cwd: Folder,
     via: tuple[str, ...],
 ) -> Outcome:

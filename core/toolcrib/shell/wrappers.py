@@ -14,10 +14,11 @@ Words = Sequence[Word]
 
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _ASSIGNED = re.compile(r"([^=\ufdd0]+)=", re.DOTALL)
-_ONE_WORD = re.compile(r'[A-Za-z0-9_=./:,+-]*"[^"@`*()\[\]]*"', re.ASCII)
+_ONE_WORD = re.compile(r'[A-Za-z0-9_=./:,+-]*"[^"@\[\]]*"', re.ASCII)
 _SYSTEM_FOLDERS = frozenset(
     {"", "/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin", "/opt/homebrew/bin"}
 )
+_SPLIT_SPECIAL = re.compile(r"[^A-Za-z0-9_./:=,@%+ -]", re.ASCII)
 _ANYTHING = Word("", UNKNOWN)
 
 
@@ -317,11 +318,11 @@ def _env(_: str, words: Words) -> Unwrapped:
     folder: str | None = "."
     for name, value in given:
         if name in ("S", "split-string") and value is not None:
-            if not value.literal or re.search(r"[\\\"'$#\s-]|=", value.text.replace(" ", "")):
+            if len(given) > 1 or _SPLIT_SPECIAL.search(value.text):
                 raise _Unsure(f"the words in {value.source}")
             split = [Word(piece, piece) for piece in value.text.split()]
-            words, index = [words[0], *split, *words[index:]], 1
-        elif name in ("C", "chdir") and value is not None:
+            return _env("env", [words[0], *split, *words[index:]])
+        if name in ("C", "chdir") and value is not None:
             folder = value.text if value.literal else None
     if index < len(words) and words[index].text == "-":
         index += 1
