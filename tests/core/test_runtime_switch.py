@@ -160,7 +160,7 @@ class TestSwitching:
         assert "text" in str(read.result.output)
         assert "a.txt" in str(grep.result.output)
         assert (await second)[0].result.output == "two planet\n"
-        assert (await crib.call("Read", path="a.txt")).result.output == "1\ttext\n"
+        assert (await crib.call("Read", path="a.txt")).result.output == "1\ttext"
 
     async def test_reads_that_run_finish_where_they_are(
         self, open_crib: Open, workspace: Path
