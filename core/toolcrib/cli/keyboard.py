@@ -32,7 +32,9 @@ def find_terminal(*, input_is_taken: bool) -> str | None:
         if not os.isatty(_ERROR):
             return None
         if os.isatty(_INPUT):
-            usable = os.fstat(_INPUT).st_rdev == os.fstat(_ERROR).st_rdev
+            same = os.fstat(_INPUT).st_rdev == os.fstat(_ERROR).st_rdev
+            # Opened as /dev/tty it is another device.
+            usable = same or (os.tcgetpgrp(_INPUT) > 0 and os.tcgetpgrp(_ERROR) > 0)
         else:
             usable = input_is_taken and os.tcgetpgrp(_ERROR) > 0
     except OSError:
