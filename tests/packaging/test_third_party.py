@@ -61,6 +61,7 @@ def test_its_plugins_are_listed_with_distribution_and_version(acme: Any) -> None
     plugins = {p["name"]: p for p in acme.json("plugins") if p["distribution"] == "acme-tools"}
     assert set(plugins) == {
         "acme-count",
+        "acme-crate",
         "acme-guard",
         "acme-profiles",
         "acme-shout",
@@ -89,6 +90,17 @@ def test_its_before_execute_speaks_on_builtin_tools_too(acme: Any) -> None:
     assert (done["outcome"], done["is_error"]) == ("vetoed", True)
     assert "acme-guard" in done["output"]
     assert acme.call("Bash", command="echo harmless")["output"].startswith("harmless")
+
+
+def test_its_runtime_is_where_calls_act(acme: Any, tmp_path: Path) -> None:
+    flags = ("--workspace", str(tmp_path), "--mode", "yolo")
+    there = (*flags, "--runtime", "acme-crate")
+    assert acme.call("Bash", flags=there, command="echo $ACME")["output"] == "crate\n"
+    assert acme.call("Write", flags=there, path="a.txt", content="x")["is_error"]
+    assert not acme.call("Write", flags=there, path="crate/a.txt", content="x")["is_error"]
+    assert not acme.call("Write", flags=flags, path="a.txt", content="x")["is_error"]
+    (plugin,) = [p for p in acme.json("plugins") if p["name"] == "acme-crate"]
+    assert plugin["runtimes"] == ["acme-crate"]
 
 
 def test_its_feature_is_a_switch(acme: Any) -> None:

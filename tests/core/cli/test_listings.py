@@ -80,6 +80,7 @@ def test_plugins_end_with_1_when_one_failed_and_say_which(
         ("toolcrib explain Gr", {"Grep"}),
         ("toolcrib tools --profile re", {"review"}),
         ("toolcrib config ''", {"check"}),
+        ("toolcrib run --runtime lo", {"local"}),
         ("toolcrib tools --workspace ''", {"dirnames"}),
         ("toolcrib run ''", {"default"}),
     ],

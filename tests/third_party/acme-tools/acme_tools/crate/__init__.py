@@ -1,0 +1,1 @@
+"""A runtime: this machine, where only one folder may be written."""
