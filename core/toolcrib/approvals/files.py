@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from toolcrib.config.sources import MAX_PROJECT_BYTES
 from toolcrib.errors import ConfigError, Notice
 
 _LOCK_S = 5.0
@@ -29,16 +30,27 @@ def edit_file(file: Path, edit: Callable[[str], str], *, new_mode: int | None = 
         new_mode: the file must not exist yet, its folder must; it is made with this mode.
 
     Raises:
-        ConfigError: the file is not UTF-8, or changed in the meantime.
+        ConfigError: the file is no regular file, too big, not UTF-8, or changed in the meantime.
         OSError: it cannot be read or written; FileExistsError when it exists and ought not to.
     """
     target = Path(os.path.realpath(file))
     with _locked(target.parent):
-        before = b"" if new_mode is not None else target.read_bytes()
+        before = b"" if new_mode is not None else _content(target, file)
         after = _edited(before, edit, file)
         if after != before or new_mode is not None:
             _replace(target, before, after, new_mode=new_mode, named=file)
     return after.decode("utf-8-sig")
+
+
+def _content(target: Path, named: Path) -> bytes:
+    """What is in the file; what comes with a workspace may be a pipe, or have no end."""
+    status = target.stat()
+    if not stat.S_ISREG(status.st_mode):
+        raise ConfigError(Notice(file=str(named), text="is not a regular file"))
+    if status.st_size > MAX_PROJECT_BYTES:
+        text = f"has {status.st_size} bytes, the most are {MAX_PROJECT_BYTES}"
+        raise ConfigError(Notice(file=str(named), text=text))
+    return target.read_bytes()
 
 
 def _edited(before: bytes, edit: Callable[[str], str], file: Path) -> bytes:

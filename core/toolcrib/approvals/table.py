@@ -27,7 +27,7 @@ CREATE TABLE IF NOT EXISTS approvals (
     pid INTEGER NOT NULL,
     started TEXT NOT NULL,
     UNIQUE (session, rule)
-) STRICT
+)
 """
 _COLUMNS = ("id", "session", "workspace", "tool", "agent", "rule", "since")
 _BUSY_S = 0.5
@@ -90,14 +90,14 @@ class ApprovalTable:
         pid = os.getpid()
         row = (session, workspace, tool, agent, rule, time.time(), this_host(), pid, started(pid))
         with _usable(self.file):
-            (number,) = self._connection.execute(
-                "INSERT INTO approvals"
+            number = self._connection.execute(
+                "INSERT OR REPLACE INTO approvals"
                 " (session, workspace, tool, agent, rule, since, host, pid, started)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
-                " ON CONFLICT (session, rule) DO UPDATE SET since = excluded.since RETURNING id",
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 row,
-            ).fetchone()
-        return int(number)
+            ).lastrowid
+        assert number is not None
+        return number
 
     def ids(self, session: str) -> frozenset[int]:
         """The ids of a session's approvals."""

@@ -21,8 +21,8 @@ _REST_OF_LINE = re.compile(r"[ \t]*(?:#[^\r\n]*)?(?=\r?\n)")
 _REST_AND_END = re.compile(r"[ \t]*(?:#[^\r\n]*)?(?:\r?\n|\Z)")
 _BARE = re.compile(r"[^\x00-\x1f'\x7f]*")
 
-
 _Meaning = tuple[dict[str, Any], list[dict[str, Any]]]
+"""What a file says beside its allow rules and `rules`, and those."""
 
 
 class CannotEdit(Exception):
@@ -31,7 +31,7 @@ class CannotEdit(Exception):
 
 def allow_rules(text: str) -> Iterator[tuple[KeyPath, str]]:
     """The allow rules of a file, with the paths of their keys."""
-    for path, rule in _rules_of(tomllib.loads(text)):
+    for path, rule in _rules_of(_parsed(text)):
         if rule["decision"] == "allow":
             yield path, rule["pattern"]
 
@@ -66,12 +66,16 @@ def without_rule(text: str, pattern: str) -> str:
     """
     while path := next((path for path, found in allow_rules(text) if found == pattern), None):
         rest, rules = _meaning(text)
-        gone = next(rule for at, rule in _rules_of(tomllib.loads(text)) if at == path)
+        gone = next(rule for at, rule in _rules_of(_parsed(text)) if at == path)
         rules.remove(gone)
         text = _removed(text, index_spans(text), path)
         if not _means(text, (rest, rules)):
             raise CannotEdit
     return text
+
+
+def _parsed(text: str) -> dict[str, Any]:
+    return tomllib.loads(text, parse_float=str)  # a float that is no number equals nothing
 
 
 def _rules_of(data: Mapping[str, Any]) -> Iterator[tuple[KeyPath, dict[str, Any]]]:
@@ -101,7 +105,7 @@ def _as_rule(key: str, entry: object) -> dict[str, Any] | None:
 
 def _meaning(text: str) -> _Meaning:
     """What a file says beside such rules, and the rules in whatever form they are written."""
-    data = tomllib.loads(text)
+    data = _parsed(text)
     rules = [rule for _, rule in _rules_of(data)]
     table = data.get("permission")
     if isinstance(table, dict):
@@ -247,8 +251,7 @@ def _cut(text: str, begin: int, end: int) -> str:
     rest = _REST_AND_END.match(text, end)
     if not text[start:begin].strip() and rest:
         return text[:start] + text[rest.end() :]
-    spaces = re.compile(r"[ \t]*").match(text, end)
-    return text[:begin] + text[spaces.end() if spaces else end :]
+    return text[:begin] + text[end:].lstrip(" \t")
 
 
 def _newline(text: str) -> str:

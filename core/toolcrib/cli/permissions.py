@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,7 @@ from toolcrib.cli.common import (
     open_for,
     print_json,
     print_table,
+    printable,
     profile_option,
     tell,
     workspace_option,
@@ -23,6 +24,7 @@ from toolcrib.config.folders import state_folder
 from toolcrib.runtime import LOCAL
 
 if TYPE_CHECKING:
+    from toolcrib.approvals.persist import PersistentScope
     from toolcrib.approvals.table import Approval
     from toolcrib.config.permission import PermissionRule
     from toolcrib.session import Session
@@ -115,14 +117,20 @@ def revoke(
     """
     if (target is None) == (not everything):
         raise click.UsageError("give either a rule or an id, or --all")
-    removed = _revoke_approvals(target, session)
-    if target is not None and session is None:
-        removed += _revoke_rules(target, workspace)
-    for line in removed:
-        click.echo(line)
+    removed = 0
+    for removal in _removals(target, session, workspace):
+        click.echo(printable(removal))
+        removed += 1
     if not removed:
         tell(_why_nothing(target, session, workspace))
         ctx.exit(NOTHING_MATCHED)
+
+
+def _removals(target: str | None, session: str | None, workspace: str) -> Iterator[str]:
+    """Take back what was asked for, and say what it was as soon as it is gone."""
+    yield from _revoke_approvals(target, session)
+    if target is not None and session is None:
+        yield from _revoke_rules(target, workspace)
 
 
 def _revoke_approvals(target: str | None, session: str | None) -> list[str]:
@@ -138,15 +146,14 @@ def _revoke_approvals(target: str | None, session: str | None) -> list[str]:
     return [f"revoked {a.rule} (approval {a.id}) in session {a.session}" for a in chosen]
 
 
-def _revoke_rules(pattern: str, workspace: str) -> list[str]:
+def _revoke_rules(pattern: str, workspace: str) -> Iterator[str]:
     from toolcrib.approvals.persist import forget_rule
 
     root = Path(workspace).absolute()
-    places: dict[str, None] = {}
-    for scope in ("user", "project"):
-        found = forget_rule(pattern, scope=scope, workspace_root=root, environ=os.environ)
-        places.update(dict.fromkeys(found))
-    return [f"removed allow {pattern} from {place}" for place in places]
+    scopes: tuple[PersistentScope, ...] = ("user", "project")
+    for scope in scopes:
+        for place in forget_rule(pattern, scope=scope, workspace_root=root, environ=os.environ):
+            yield f"removed allow {pattern} from {place}"
 
 
 def _why_nothing(target: str | None, session: str | None, workspace: str) -> str:
@@ -170,7 +177,7 @@ def _why_nothing(target: str | None, session: str | None, workspace: str) -> str
     )
 
 
-def _rules_as_data(session: Session) -> Iterable[dict[str, Any]]:
+def _rules_as_data(session: Session) -> Iterator[dict[str, Any]]:
     for rule in session.permission_rules.rules:
         configured = rule in session.settings.permission.rules
         yield _rule_as_data(rule, None if configured else session.main.profile.name)

@@ -263,6 +263,19 @@ def test_a_rule_that_denies_or_asks_is_not_taken_out(home: Home, decision: str) 
     assert home.user_file.read_text() == text
 
 
+@pytest.mark.parametrize("what", ["a pipe", "a device without end", "a huge file"])
+def test_what_comes_with_a_workspace_is_not_read_without_end(home: Home, what: str) -> None:
+    if what == "a pipe":
+        os.mkfifo(home.project_file)
+    elif what == "a huge file":
+        home.project_file.touch()
+        os.truncate(home.project_file, 1 << 40)
+    else:
+        home.project_file.symlink_to("/dev/zero")
+    with pytest.raises(ConfigError):
+        forget(home, "project")
+
+
 def test_everything_is_offered_for_a_fresh_project(home: Home) -> None:
     scopes = offered_scopes(home.workspace, home.environ)
     assert scopes == ("once", "session", "project", "user")

@@ -71,6 +71,7 @@ SHAPES = {
     ),
     "quoted keys": '["permission"]\n"allow" = [\'A\']\n',
     "texts that look like tables": '[z]\nx = """\n[permission]\nallow = ["B"]\n"""\n',
+    "a number that equals nothing": "[other]\nx = nan\ny = [inf, 1.0]\n",
     "Windows line ends": '[permission]\r\nallow = [\r\n  "A", # a\r\n  "B" # b\r\n]\r\n',
     "Windows line ends, no rules": '# x\r\n[tools]\r\ndisabled = ["A"]\r\n',
 }
@@ -106,7 +107,7 @@ def comments(text: str) -> list[str]:
 
 def meaning(text: str) -> tuple[Any, Any, Any]:
     """What a file says: an allow rule may be written in more than one way."""
-    data = tomllib.loads(text)
+    data = tomllib.loads(text, parse_float=str)
     table = data.get("permission", {})
     allow = table.pop("allow", [])
     rules = table.pop("rules", [])

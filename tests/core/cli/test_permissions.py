@@ -249,6 +249,17 @@ def test_a_file_with_errors_is_named_and_not_touched(cli: Cli) -> None:
     assert user.read_text() == "[permission\n"
 
 
+def test_what_was_revoked_before_a_file_with_errors_is_said(
+    cli: Cli, running: Callable[..., SessionApprovals]
+) -> None:
+    approvals = running("s1", RULE)
+    cli.configure("[permission\n")
+    ran = cli("permissions", "revoke", RULE)
+    assert ran.status == 2
+    assert RULE in ran.out
+    assert patterns(approvals) == []
+
+
 def test_help_has_examples(cli: Cli) -> None:
     for arguments in ((), ("list",), ("revoke",)):
         ran = cli("permissions", *arguments, "--help")
