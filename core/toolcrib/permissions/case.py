@@ -9,7 +9,7 @@ from toolcrib.config.permission import Decision
 from toolcrib.contract.call import SessionView, ToolCall
 from toolcrib.contract.execution import RunnableExecution
 from toolcrib.permissions.commands import Allowance, rule_on_script
-from toolcrib.permissions.disk import spellings
+from toolcrib.permissions.disk import Links
 from toolcrib.permissions.git import WorkTree, work_tree
 from toolcrib.permissions.ruleset import PATH_DOMAINS, PreparedRule, RuleSet, ToolRules, prepare
 from toolcrib.permissions.touched import Match, effects_of, secret_in, speaks_of
@@ -27,6 +27,7 @@ class Case:
         self.session = session
         self.execution: RunnableExecution = call.execution
         self.rules: ToolRules = rules.for_tool(call.name)
+        self.links = Links(session.workspace)
 
     @property
     def analysis(self) -> CommandAnalysis | None:
@@ -39,22 +40,24 @@ class Case:
     @cached_property
     def secret(self) -> str | None:
         """The first path among the effects that may hold secrets."""
-        return secret_in(self.effects)
+        return secret_in(self.effects, self.links)
 
     @cached_property
     def work_tree(self) -> WorkTree | None:
-        return work_tree(self.session.workspace.root)
+        return work_tree(self.links.real(self.session.workspace.root))
 
-    def speaking(self, decision: Decision) -> Iterable[tuple[PreparedRule, Match]]:
+    @cached_property
+    def denying(self) -> list[tuple[PreparedRule, Match]]:
+        """The deny rules that speak of the call."""
+        return self.speaking("deny")
+
+    def speaking(self, decision: Decision) -> list[tuple[PreparedRule, Match]]:
         """The rules of one decision that speak of the call, with how sure that is."""
-        for rule in self.rules.own:
-            if rule.rule.decision == decision and (match := self.own_match(rule)):
-                yield rule, match
-        for rule in self.rules.paths:
-            if rule.rule.decision == decision and decision != "allow":
-                match = self._path_match(rule)
-                if match:
-                    yield rule, match
+        own, paths = self.rules.own[decision], self.rules.paths[decision]
+        found = [(rule, match) for rule in own if (match := self.own_match(rule))] if own else []
+        if paths and decision != "allow" and (self.analysis is not None or self.effects):
+            found += [(rule, match) for rule in paths if (match := self._path_match(rule))]
+        return found
 
     def own_match(self, rule: PreparedRule) -> Match:
         """Whether a rule that names the tool speaks of the call.
@@ -89,7 +92,7 @@ class Case:
 
     def allowing(self) -> PreparedRule | None:
         """The rule by which the call is allowed; of a script, every command has to be."""
-        rules = self._own("allow")
+        rules = self.rules.own["allow"]
         if self.analysis is None:
             return next((rule for rule in rules if self.own_match(rule)), None)
         if not rules or not self.allowance(rules).covers_all(self.analysis):
@@ -100,11 +103,7 @@ class Case:
         """What rules cover of the script."""
         return Allowance(
             (rule.pattern for rule in rules),
-            (
-                rule.pattern
-                for rule in self.rules.paths
-                if rule.rule.decision == "allow" and "write" in rule.operations
-            ),
+            (rule.pattern for rule in self.rules.paths["allow"] if "write" in rule.operations),
             self.session.workspace,
             only_in_root=only_in_root,
         )
@@ -137,7 +136,7 @@ class Case:
 
     def allowing_rule(self, command: SimpleCommand) -> str:
         """What lets a command of the script pass: a rule, or that it does nothing by itself."""
-        for rule in (*self.session_rules, *self._own("allow")):
+        for rule in (*self.session_rules, *self.rules.own["allow"]):
             if rule.pattern is None or self.allowance((rule,)).speaks_of(command):
                 return f"{rule.rule.pattern} ({rule.rule.source})"
         return "needs no rule"
@@ -155,27 +154,23 @@ class Case:
         """
         assert self.analysis is not None
         all_of_them = self.allowance(()).uncovered(self.analysis)
-        doubted = any(True for _ in self.speaking("deny")) or any(
-            self._path_match(rule) for rule in self.rules.paths if rule.rule.decision == "ask"
-        )
-        if doubted:
+        if self.denying or any(map(self._path_match, self.rules.paths["ask"])):
             return all_of_them
-        left = self.allowance(self._own("allow")).uncovered(self.analysis)
-        asking = [rule.pattern for rule in self._own("ask")]
+        left = self.allowance(self.rules.own["allow"]).uncovered(self.analysis)
+        asking = [rule.pattern for rule in self.rules.own["ask"]]
         return [c for c in all_of_them if c in left or any(_asks(p, c) for p in asking)]
-
-    def _own(self, decision: Decision) -> list[PreparedRule]:
-        return [rule for rule in self.rules.own if rule.rule.decision == decision]
 
     def doubtful(self, rule: PreparedRule) -> str | None:
         """The operand of which a rule about paths cannot be ruled out."""
         for effect in self.effects:
-            if speaks_of(rule, effect, self.session.workspace):
+            if speaks_of(rule, effect, self.session.workspace, self.links):
                 return effect.word or effect.path
         return None
 
     def _path_match(self, rule: PreparedRule) -> Match:
-        matches = (speaks_of(rule, effect, self.session.workspace) for effect in self.effects)
+        matches = (
+            speaks_of(rule, effect, self.session.workspace, self.links) for effect in self.effects
+        )
         best = Match.NO
         for match in matches:
             best = max(best, match)
@@ -192,7 +187,7 @@ class Case:
             return
         workspace = self.session.workspace
         for effect in self.effects:
-            for path in spellings(effect.path or "", workspace)[1:]:
+            for path in self.links.spellings(effect.path or "/")[1:]:
                 yield match_path_rule(
                     pattern, path, cwd=workspace.root, home_dir=workspace.home_dir
                 )

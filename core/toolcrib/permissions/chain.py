@@ -185,9 +185,7 @@ def _auto_question(case: Case) -> Answer:
 
 
 def _deny_rules(case: Case) -> Answer:
-    if not case.rules:
-        return None
-    for rule, match in case.speaking("deny"):
+    for rule, match in case.denying:
         if match is Match.YES:
             return _by_rule(rule, "user-configured-deny", "deny")
     return None
@@ -195,14 +193,12 @@ def _deny_rules(case: Case) -> Answer:
 
 def _possible_deny(case: Case) -> Answer:
     """A call of which it cannot be said that no deny rule forbids it."""
-    if not case.rules:
-        return None
-    rule = next((rule for rule, match in case.speaking("deny") if match), None)
+    rule = next((rule for rule, _ in case.denying), None)
     if rule is None:
         return None
     pattern = rule.rule.pattern
     why = case.analysis.unanalysable if case.analysis else None
-    what = why or (case.doubtful(rule) if rule in case.rules.paths else None)
+    what = why or (case.doubtful(rule) if rule in case.rules.paths["deny"] else None)
     because = f" ({what})" if what else ""
     if case.session.mode == "auto":
         reason = f"it may do what the rule {pattern!r} forbids{because}, and nobody can be asked"
@@ -242,16 +238,12 @@ def _session_approvals(case: Case) -> Answer:
 
 
 def _ask_rules(case: Case) -> Answer:
-    if not case.rules:
-        return None
     for rule, _ in case.speaking("ask"):
         return _by_rule(rule, "user-configured-ask", "ask")
     return None
 
 
 def _allow_rules(case: Case) -> Answer:
-    if not case.rules.own:
-        return None
     rule = case.allowing()
     return None if rule is None else _by_rule(rule, "user-configured-allow", "allow")
 
@@ -264,8 +256,6 @@ def _sensitive_file(case: Case) -> Answer:
 
 
 def _git_control(case: Case) -> Answer:
-    from os.path import realpath
-
     from toolcrib.permissions.git import is_control_path
 
     for effect in case.effects:
@@ -273,7 +263,7 @@ def _git_control(case: Case) -> Answer:
         if path is None or effect.operation == "list":
             continue
         tree = case.work_tree
-        inside = is_control_path(path, tree) or is_control_path(realpath(path), tree)
+        inside = is_control_path(path, tree) or is_control_path(case.links.real(path), tree)
         below = (
             tree is not None
             and effect.recursive
@@ -325,12 +315,10 @@ def _git_cwd_write(case: Case) -> Answer | Awaitable[Answer]:
 
 
 async def _if_git_can(case: Case, written: tuple[str, ...]) -> Answer:
-    from os.path import realpath
-
     from toolcrib.permissions.git import can_bring_back
 
     assert case.work_tree is not None
-    if not await can_bring_back(map(realpath, written), case.work_tree.root):
+    if not await can_bring_back(map(case.links.real, written), case.work_tree.root):
         return None
     return Judgement(
         decision="allow",

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from toolcrib.paths import Workspace, is_secret_store, is_sensitive_file
+from toolcrib.permissions.disk import Links
 from toolcrib.permissions.touched import Match
 from toolcrib.rules import match_glob_rule, match_path_rule
 from toolcrib.rules.glob import compile_or_none
@@ -178,13 +179,11 @@ class Allowance:
         )
 
     def _covers_path(self, pattern: str, path: str) -> bool:
-        from toolcrib.permissions.disk import spellings
-
         return all(
             match_path_rule(
                 pattern, each, cwd=self._workspace.root, home_dir=self._workspace.home_dir
             )
-            for each in spellings(path, self._workspace)
+            for each in Links(self._workspace).spellings(path)
         )
 
 

@@ -8,24 +8,39 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 
 from toolcrib.paths import Workspace
+from toolcrib.paths.real import real_path
 
 MOST_ENTRIES = 20_000
 """How much of a folder is looked at before the answer is 'perhaps'."""
 _MOST_NAMES = 1_000
 
 
-def spellings(path: str, workspace: Workspace) -> tuple[str, ...]:
-    """The path, and the one that its links lead to when that is another.
+class Links:
+    """Where paths lead once their links are followed, looked up once each."""
 
-    Below the real folder of the workspace the second is spelled as if it had no links.
-    """
-    real = os.path.realpath(path)
-    if real == path:
-        return (path,)
-    root = os.path.realpath(workspace.root)
-    if real == root or real.startswith(root.rstrip("/") + "/"):
-        real = workspace.root + real[len(root) :]
-    return (path,) if real == path else (path, real)
+    def __init__(self, workspace: Workspace) -> None:
+        self._root = workspace.root
+        self._real: dict[str, str] = {}
+
+    def real(self, path: str) -> str:
+        """The path without links."""
+        found = self._real.get(path)
+        if found is None:
+            found = self._real[path] = real_path(path)
+        return found
+
+    def spellings(self, path: str) -> tuple[str, ...]:
+        """The path, and the one that its links lead to when that is another.
+
+        Below the real folder of the workspace the second is spelled as if it had no links.
+        """
+        real = self.real(path)
+        if real == path:
+            return (path,)
+        root = self.real(self._root)
+        if real == root or real.startswith(root.rstrip("/") + "/"):
+            real = self._root + real[len(root) :]
+        return (path,) if real == path else (path, real)
 
 
 def expanded(pattern: str) -> list[str] | None:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 from posixpath import basename, dirname, join, normpath
+from time import monotonic
 
 from attrs import frozen
 
@@ -14,6 +15,9 @@ _GIT_DIR = re.compile(r"\s*gitdir:\s*(.+?)\s*$", re.IGNORECASE | re.DOTALL)
 _HOOKS_PATH = re.compile(r"^\s*hooksPath\s*=\s*\"?([^\"\n#;]+)", re.IGNORECASE | re.MULTILINE)
 _MAX_BYTES = 1 << 16
 _TIMEOUT_S = 2.0
+_SEEN_FOR_S = 1.0
+_MOST_SEEN = 64
+_seen: dict[str, tuple[float, WorkTree | None]] = {}
 
 
 @frozen
@@ -37,19 +41,26 @@ def is_control_path(path: str, tree: WorkTree | None) -> bool:
 
 
 def work_tree(folder: str) -> WorkTree | None:
-    """The work tree that a folder lies in."""
-    at = os.path.realpath(folder)
+    """The work tree that a folder without links lies in, as it was less than a second ago."""
+    now = monotonic()
+    known = _seen.get(folder)
+    if known is None or known[0] < now:
+        if len(_seen) > _MOST_SEEN:
+            _seen.clear()
+        known = _seen[folder] = (now + _SEEN_FOR_S, _find_tree(folder))
+    return known[1]
+
+
+def _find_tree(folder: str) -> WorkTree | None:
+    at = folder
     while True:
-        entry = join(at, ".git")
-        try:
-            stat = os.stat(entry)
-        except OSError:
-            parent = dirname(at)
-            if parent == at:
-                return None
-            at = parent
-        else:
-            return _read_tree(at, entry, stat.st_mtime_ns, _mtime(join(entry, "config")))
+        entry = f"{at.rstrip('/')}/.git"
+        changed = _mtime(entry)
+        if changed:
+            return _read_tree(at, entry, changed, _mtime(f"{entry}/config"))
+        if at == "/":
+            return None
+        at = dirname(at)
 
 
 @lru_cache(maxsize=64)

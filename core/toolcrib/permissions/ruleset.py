@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Literal
+from typing import Literal, get_args
 
 from attrs import field, frozen
 
-from toolcrib.config.permission import PermissionRule
+from toolcrib.config.permission import Decision, PermissionRule
 from toolcrib.rules import match_tool_name, parse_rule
 
 Operation = Literal["read", "write"]
@@ -35,15 +35,19 @@ class PreparedRule:
     operations: frozenset[Operation]
 
 
+Rules = tuple[PreparedRule, ...]
+
+
 @frozen
 class ToolRules:
-    """The rules that can speak of one tool's calls: those that name it, and those about paths."""
+    """The rules that can speak of one tool's calls, by their decision.
 
-    own: tuple[PreparedRule, ...]
-    paths: tuple[PreparedRule, ...]
+    `own` are those that name the tool, `paths` those about paths, which count for a tool that has
+    no path rules of its own.
+    """
 
-    def __bool__(self) -> bool:
-        return bool(self.own or self.paths)
+    own: Mapping[Decision, Rules]
+    paths: Mapping[Decision, Rules]
 
 
 @frozen(eq=False)
@@ -73,10 +77,15 @@ class RuleSet:
         if found is None:
             has_own_rules = self.domains.get(name) in PATH_DOMAINS
             found = self._by_tool[name] = ToolRules(
-                own=tuple(r for r in self._prepared if match_tool_name(r.tool_name, name)),
-                paths=() if has_own_rules else tuple(r for r in self._prepared if r.operations),
+                own=_by_decision(r for r in self._prepared if match_tool_name(r.tool_name, name)),
+                paths=_by_decision(r for r in self._prepared if r.operations and not has_own_rules),
             )
         return found
+
+
+def _by_decision(rules: Iterable[PreparedRule]) -> Mapping[Decision, Rules]:
+    listed = tuple(rules)
+    return {d: tuple(r for r in listed if r.rule.decision == d) for d in get_args(Decision)}
 
 
 def prepare(rule: PermissionRule, domains: Mapping[str, str]) -> PreparedRule:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import IntEnum
-from os.path import realpath
 
 from attrs import evolve
 
 from toolcrib.accesses import FileAccess
 from toolcrib.contract.execution import RunnableExecution
 from toolcrib.paths import Workspace, is_secret_store, is_sensitive_file
-from toolcrib.permissions.disk import expanded, holds, spellings
+from toolcrib.permissions.disk import Links, expanded, holds
 from toolcrib.permissions.ruleset import PreparedRule
 from toolcrib.rules import match_path_rule
 from toolcrib.shell.model import PathEffect
@@ -48,7 +47,7 @@ def effects_of(execution: RunnableExecution) -> tuple[PathEffect, ...]:
     return tuple(found)
 
 
-def speaks_of(rule: PreparedRule, effect: PathEffect, workspace: Workspace) -> Match:
+def speaks_of(rule: PreparedRule, effect: PathEffect, workspace: Workspace, links: Links) -> Match:
     """Whether a rule about paths speaks of what is done to one."""
     if effect.operation not in rule.operations:
         return Match.NO
@@ -60,30 +59,30 @@ def speaks_of(rule: PreparedRule, effect: PathEffect, workspace: Workspace) -> M
         return match_path_rule(pattern, path, cwd=workspace.root, home_dir=workspace.home_dir)
 
     def covered_really(path: str) -> bool:
-        return any(map(covered, spellings(path, workspace)))
+        return any(map(covered, links.spellings(path)))
 
     return touches(effect, covered_really, below=covered)
 
 
-def secret_in(effects: tuple[PathEffect, ...]) -> str | None:
+def secret_in(effects: tuple[PathEffect, ...], links: Links) -> str | None:
     """The first path that holds or may hold secrets, or None.
 
     An operand that is not known is none: a script that names no file is not a question each time.
     """
+
+    def is_secret_really(path: str) -> bool:
+        return _is_secret(path) or _is_secret(links.real(path))
+
     for effect in effects:
         if effect.path is None or effect.operation == "list":
             continue
-        if touches(effect, _is_secret_really, below=_is_secret) is not Match.NO:
+        if touches(effect, is_secret_really, below=_is_secret) is not Match.NO:
             return effect.word or effect.path
     return None
 
 
 def _is_secret(path: str) -> bool:
     return is_sensitive_file(path) or is_secret_store(path)
-
-
-def _is_secret_really(path: str) -> bool:
-    return _is_secret(path) or _is_secret(realpath(path))
 
 
 def touches(

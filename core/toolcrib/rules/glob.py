@@ -46,7 +46,23 @@ def compile_glob(pattern: str, *, segmented: bool) -> Glob:
     from toolcrib.rules.wildcards import compile_wildcards
 
     compiled = compile_wildcards(pattern, segmented=segmented)
-    return _literal(compiled) if isinstance(compiled, str) else Glob(compiled)
+    if isinstance(compiled, str):
+        return _literal(compiled)
+    return Glob(_behind_prefix(_prefix(pattern, segmented=segmented), compiled))
+
+
+def _prefix(pattern: str, *, segmented: bool) -> str:
+    """The text that every subject starts with; `**` may stand for no segment at all."""
+    plain = _PLAIN.match(pattern)
+    text = _ESCAPED.sub(r"\1", plain[0]) if plain else ""
+    return text.rstrip("/") if segmented else text
+
+
+def _behind_prefix(prefix: str, matches: Callable[[str], bool]) -> Callable[[str], bool]:
+    """Look closer only at subjects with the right start: most rules are about something else."""
+    if not prefix:
+        return matches
+    return lambda subject: subject.startswith(prefix) and matches(subject)
 
 
 def compile_or_none(pattern: str, *, segmented: bool) -> Glob | None:

@@ -27,19 +27,29 @@ def match_path_rule(rule_args: str, subject: str, *, cwd: str, home_dir: str | N
     Never raises.
     """
     folded = _folded(_absolute(subject, cwd, home_dir))
+    return _covers(rule_args, subject, folded, cwd, home_dir)
+
+
+def path_matcher(path: str, workspace: Workspace) -> Callable[[str], bool]:
+    """Give the `matches_rule` of a call whose subject is a resolved path."""
+    cwd, home_dir = workspace.root, workspace.home_dir
+    folded = ""
+
+    def matches(rule_args: str) -> bool:
+        nonlocal folded
+        folded = folded or _folded(_absolute(path, cwd, home_dir))
+        return _covers(rule_args, path, folded, cwd, home_dir)
+
+    return matches
+
+
+def _covers(rule_args: str, subject: str, folded: str, cwd: str, home_dir: str | None) -> bool:
     return apply_negated(
         rule_args,
         lambda pattern: (
             pattern == subject
             or any(glob.matches(folded) for glob in _compiled(pattern, cwd, home_dir))
         ),
-    )
-
-
-def path_matcher(path: str, workspace: Workspace) -> Callable[[str], bool]:
-    """Give the `matches_rule` of a call whose subject is a resolved path."""
-    return lambda rule_args: match_path_rule(
-        rule_args, path, cwd=workspace.root, home_dir=workspace.home_dir
     )
 
 
