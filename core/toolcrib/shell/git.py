@@ -2,7 +2,8 @@
 
 What the configuration of a repository makes git run (a pager, hooks, filters, a file-system
 monitor) is not looked at: it is the same for every `git status` that people run there. Options and
-variables that bring such a program in for one command are.
+variables that bring such a program in for one command are. That git brings its index up to date
+while it looks is no change either.
 """
 
 from __future__ import annotations
