@@ -8,7 +8,7 @@ from functools import cached_property
 from toolcrib.config.permission import Decision
 from toolcrib.contract.call import SessionView, ToolCall
 from toolcrib.contract.execution import RunnableExecution
-from toolcrib.permissions.commands import Allowance, rule_on_script
+from toolcrib.permissions.commands import Allowance, Script
 from toolcrib.permissions.disk import Links
 from toolcrib.permissions.git import WorkTree, work_tree
 from toolcrib.permissions.ruleset import PATH_DOMAINS, PreparedRule, RuleSet, ToolRules, prepare
@@ -36,6 +36,11 @@ class Case:
     @cached_property
     def effects(self) -> tuple[PathEffect, ...]:
         return effects_of(self.execution)
+
+    @cached_property
+    def script(self) -> Script:
+        assert self.analysis is not None
+        return Script(self.analysis)
 
     @cached_property
     def secret(self) -> str | None:
@@ -73,7 +78,7 @@ class Case:
         try:
             if self.analysis is not None:
                 if not allows:
-                    return rule_on_script(rule.pattern, self.analysis)
+                    return self.script.spoken_of(rule.pattern)
                 allowance = self.allowance((rule,))
                 if allowance.holds_exactly(self.analysis.text):
                     return Match.YES
@@ -197,4 +202,4 @@ def _asks(pattern: str | None, command: SimpleCommand) -> bool:
     if pattern is None:
         return True
     alone = CommandAnalysis(text=command.source, cwd=command.cwd or "/", commands=(command,))
-    return rule_on_script(pattern, alone) is not Match.NO
+    return Script(alone).spoken_of(pattern) is not Match.NO

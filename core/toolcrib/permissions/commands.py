@@ -10,7 +10,7 @@ from toolcrib.permissions.disk import Links
 from toolcrib.permissions.touched import Match
 from toolcrib.rules import match_glob_rule, match_path_rule
 from toolcrib.rules.glob import compile_or_none
-from toolcrib.rules.negation import apply_negated
+from toolcrib.rules.negation import without_marks
 from toolcrib.shell.model import UNKNOWN, Assignment, CommandAnalysis, Redirect, SimpleCommand
 
 HARMLESS = frozenset(
@@ -29,47 +29,58 @@ _RUN_WHAT_THEY_ARE_TOLD = frozenset(
 _META = re.compile(r"[\\*?\[\]{}()!+@|]")
 
 
-def rule_on_script(pattern: str, analysis: CommandAnalysis) -> Match:
-    """Whether a deny or ask pattern speaks of the script or any command in it.
+class Script:
+    """A script in the spellings that rules may be about, worked out once."""
 
-    Quotes, escapes, the folder of a program and what stands around a command do not count. Where
-    an expansion decides what runs, the answer is 'perhaps'.
-    """
-    perhaps = Match.PERHAPS if analysis.unanalysable else Match.NO
-    candidates: list[tuple[str, ...]] = [(analysis.text,)] if not pattern.startswith("!") else []
-    candidates += [_spellings(command) for command in analysis.commands]
-    for texts in candidates:
-        if _speaks_of(pattern, texts):
+    def __init__(self, analysis: CommandAnalysis) -> None:
+        self.analysis = analysis
+        self._texts = [_spellings(command) for command in analysis.commands]
+        self._unknown = [c for c in analysis.commands if UNKNOWN in c.text]
+
+    def spoken_of(self, pattern: str) -> Match:
+        """Whether a deny or ask pattern speaks of the script or any command in it.
+
+        Quotes, escapes, the folder of a program and what stands around a command do not count.
+        Where an expansion decides what runs, the answer is 'perhaps'.
+        """
+        plain, negated = without_marks(pattern)
+        glob = compile_or_none(plain, segmented=False)
+        covers = glob.matches if glob is not None else (lambda text: text == plain)
+        if not plain:
+            return Match.NO if negated else Match.YES
+        if negated:
+            found = any(not any(map(covers, texts)) for texts in self._texts)
+        else:
+            found = covers(self.analysis.text) or any(
+                covers(text) for texts in self._texts for text in texts
+            )
+        if found:
             return Match.YES
-    if perhaps or any(_might_speak_of(pattern, command) for command in analysis.commands):
-        return Match.PERHAPS
-    return Match.NO
-
-
-def _speaks_of(pattern: str, texts: tuple[str, ...]) -> bool:
-    return apply_negated(pattern, lambda plain: any(match_glob_rule(plain, t) for t in texts))
+        if self.analysis.unanalysable:
+            return Match.PERHAPS
+        unknown = negated or any(_might_speak_of(plain, command) for command in self._unknown)
+        return Match.PERHAPS if self._unknown and unknown else Match.NO
 
 
 def _spellings(command: SimpleCommand) -> tuple[str, ...]:
     """The ways to write a command that a rule may be about."""
-    words = " ".join(word.text for word in command.words)
-    texts = dict.fromkeys((command.text, words, command.source))
+    text = command.text
+    texts = [text]
+    if command.source != text:
+        texts.append(command.source)
+    if command.assignments:
+        texts.append(command.words_text)
     if command.program is not None and command.words[0].text != command.program:
-        rest = [word.text for word in command.words[1:]]
-        texts[" ".join([command.program, *rest])] = None
+        texts.append(" ".join([command.program, *(word.text for word in command.words[1:])]))
     return tuple(filter(None, texts))
 
 
 def _might_speak_of(pattern: str, command: SimpleCommand) -> bool:
     """Whether a pattern could cover a command once its unknown parts are known."""
-    if UNKNOWN not in command.text:
-        return False
-    if pattern.startswith("!"):
-        return True
     first, *_, last = _META.split(pattern) if _META.search(pattern) else (pattern, pattern)
     if pattern.endswith(tuple("*?]})")):
         last = ""
-    words = " ".join(word.text for word in command.words)
+    words = command.words_text
     for text in (command.text, words, words.rpartition("/")[2] if command.program else words):
         start, end = text.partition(UNKNOWN)[0], text.rpartition(UNKNOWN)[2]
         # An unquoted unknown may vanish, and the space before it then ends nothing.
@@ -159,7 +170,7 @@ class Allowance:
             return True
         if not command.assignments or not all(map(_is_harmless, command.assignments)):
             return False
-        return match_glob_rule(pattern, " ".join(word.text for word in command.words))
+        return match_glob_rule(pattern, command.words_text)
 
     def _may_redirect(self, redirect: Redirect, cwd: str | None) -> bool:
         target = redirect.target

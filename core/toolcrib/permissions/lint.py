@@ -11,7 +11,7 @@ from attrs import frozen
 from toolcrib.config.permission import PermissionRule
 from toolcrib.errors import Notice
 from toolcrib.paths import Workspace
-from toolcrib.permissions.commands import Allowance, rule_on_script
+from toolcrib.permissions.commands import Allowance, Script
 from toolcrib.permissions.touched import Match
 from toolcrib.policy import find_inactive_tool_patterns, suggest
 from toolcrib.rules import (
@@ -168,7 +168,7 @@ def _matches_example(read: _Read, example: str, workspace: Workspace) -> bool:
     script = analyse_command(example, cwd=workspace.root, home_dir=workspace.home_dir)
     if read.rule.decision == "allow":
         return Allowance((pattern,), (), workspace).covers_all(script)
-    return rule_on_script(pattern, script) is Match.YES
+    return Script(script).spoken_of(pattern) is Match.YES
 
 
 def _duplicate(read: _Read, earlier: Sequence[_Read]) -> str | None:

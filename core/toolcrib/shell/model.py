@@ -89,8 +89,15 @@ class SimpleCommand:
     @cached_property
     def text(self) -> str:
         """Assignments and words as the shell sees them, one space between two of them."""
+        if not self.assignments:
+            return self.words_text
         pieces = [f"{a.name}={a.value.text}" for a in self.assignments]
-        return " ".join([*pieces, *(word.text for word in self.words)])
+        return " ".join([*pieces, self.words_text]) if self.words else " ".join(pieces)
+
+    @cached_property
+    def words_text(self) -> str:
+        """The words alone, one space between two of them."""
+        return " ".join([word.text for word in self.words])
 
 
 @frozen(kw_only=True)
