@@ -12,12 +12,22 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks import calls, discovery, memory, reading, search, shell, soak, startup
+from benchmarks import (
+    calls,
+    discovery,
+    memory,
+    permissions,
+    reading,
+    search,
+    shell,
+    soak,
+    startup,
+)
 from benchmarks.lab import FULL, QUICK, Lab, Sizes
 from benchmarks.record import Benchmark, Measured, Row
 from benchmarks.table import as_json, print_footer, print_heading, print_row
 
-FAMILIES = (calls, startup, discovery, search, reading, shell, memory, soak)
+FAMILIES = (calls, permissions, startup, discovery, search, reading, shell, memory, soak)
 ALL: list[Benchmark] = [one for family in FAMILIES for one in family.BENCHMARKS]
 
 
