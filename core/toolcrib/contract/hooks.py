@@ -30,6 +30,7 @@ PolicyName = Literal[
     "auto-mode-ask-user-question-deny",
     "user-configured-deny",
     "possible-deny-ask",
+    "configuration-write-ask",
     "dangerous-command-ask",
     "auto-mode-approve",
     "session-approval-history",

@@ -15,6 +15,7 @@ from toolcrib.permissions.approved import Approved
 from toolcrib.permissions.case import Case
 from toolcrib.permissions.chain import Judgement
 from toolcrib.permissions.grants import grants
+from toolcrib.permissions.ruleset import PATH_DOMAINS
 from toolcrib.redaction import redacted
 
 _FOR_SUB_AGENTS = (
@@ -99,6 +100,7 @@ def _remembered(case: Case, request: ApprovalRequest, scope: ApprovalScope) -> t
                     scope=scope,
                     workspace_root=session.workspace.root,
                     environ=session.environment,
+                    about_path=case.call.domain in PATH_DOMAINS,
                 )
         except (OSError, ToolcribError) as error:
             # It holds for the session all the same; only what is for later could not be written.

@@ -209,6 +209,36 @@ def _possible_deny(case: Case) -> Answer:
     return _by_rule(rule, "possible-deny-ask", "ask", reason)
 
 
+def _configuration_write(case: Case) -> Answer:
+    """A call that may change what calls may do: the configuration, and which workspace is trusted.
+
+    Nothing that was allowed beforehand counts here, for it may be what such a call wrote.
+    """
+    written = [e for e in case.effects if e.operation == "write" and e.path is not None]
+    if not written:
+        return None
+    from toolcrib.config.own import OwnFiles
+
+    session = case.session
+    own = OwnFiles.of(
+        session.workspace.root, session.environment, trusted=session.settings.workspace_trusted
+    )
+    for effect in written:
+        assert effect.path is not None
+        if any(
+            own.controls(p, recursive=effect.recursive) for p in case.links.spellings(effect.path)
+        ):
+            reason = f"{effect.word or effect.path} decides what tools may do"
+            auto = session.mode == "auto"
+            return Judgement(
+                decision="deny" if auto else "ask",
+                policy="configuration-write-ask",
+                reason=reason + (", and nobody can be asked in mode 'auto'" if auto else ""),
+                once=True,
+            )
+    return None
+
+
 def _dangerous_command(case: Case) -> Answer:
     danger = case.analysis.dangerous if case.analysis else None
     guarded = case.session.settings.permission.dangerous_command_guard
@@ -341,6 +371,7 @@ _POLICIES: dict[PolicyName, Policy] = {
     "auto-mode-ask-user-question-deny": _auto_question,
     "user-configured-deny": _deny_rules,
     "possible-deny-ask": _possible_deny,
+    "configuration-write-ask": _configuration_write,
     "dangerous-command-ask": _dangerous_command,
     "auto-mode-approve": _auto_mode,
     "session-approval-history": _session_approvals,

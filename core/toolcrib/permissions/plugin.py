@@ -98,6 +98,8 @@ def _way_out(case: Case, judgement: Judgement) -> str:
     if judgement.rule or judgement.source:
         what = "rule" if judgement.rule else "plugin"
         return f"Find another way, or ask the user about that {what}."
+    if judgement.policy == "configuration-write-ask":
+        return "Tell the user what to change there, and let them do it."
     if judgement.once:
         return (
             "Find a way without it; the user can turn the guard off with "

@@ -29,16 +29,29 @@ if TYPE_CHECKING:
     ],
 )
 def test_a_path_is_told_by_its_text(home: Home, path: str, own: bool) -> None:
-    files = OwnFiles.of(home.workspace, home.environ)
+    files = OwnFiles.of(home.workspace, home.environ, trusted=False)
     assert files.controls(f"{home.root}/{path}") is own
 
 
 @pytest.mark.parametrize("path", ["", "ws", "config", "state"])
 def test_a_folder_above_counts_when_all_in_it_is_meant(home: Home, path: str) -> None:
-    files = OwnFiles.of(home.workspace, home.environ)
+    for file in (
+        home.user_file,
+        home.workspace / "toolcrib.toml",
+        home.root / "state/trusted.json",
+    ):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("")
+    files = OwnFiles.of(home.workspace, home.environ, trusted=False)
     assert files.controls(f"{home.root}/{path}", recursive=True)
     assert files.controls("/", recursive=True)
     assert not files.controls(f"{home.workspace}/sub", recursive=True)
+
+
+def test_a_file_that_is_not_there_is_at_stake_once_it_would_widen(home: Home) -> None:
+    root = str(home.workspace)
+    assert not OwnFiles.of(root, home.environ, trusted=False).controls(root, recursive=True)
+    assert OwnFiles.of(root, home.environ, trusted=True).controls(root, recursive=True)
 
 
 def test_links_are_followed_both_ways(home: Home) -> None:
@@ -47,13 +60,13 @@ def test_links_are_followed_both_ways(home: Home) -> None:
     home.user_file.parent.mkdir(parents=True)
     home.user_file.symlink_to(home.root / "dotfiles.toml")
     (home.workspace / "innocent.txt").symlink_to(home.user_file)
-    files = OwnFiles.of(home.workspace, home.environ)
+    files = OwnFiles.of(home.workspace, home.environ, trusted=False)
     for path in (home.root / "dotfiles.toml", home.workspace / "innocent.txt", home.user_file):
         assert files.controls(str(path))
 
 
 def test_the_file_that_a_variable_names_counts(home: Home) -> None:
     environ = {**home.environ, "TOOLCRIB_CONFIG": str(home.root / "mine.toml")}
-    files = OwnFiles.of(home.workspace, environ)
+    files = OwnFiles.of(home.workspace, environ, trusted=False)
     assert files.controls(str(home.root / "mine.toml"))
     assert not files.controls(str(home.user_file))
