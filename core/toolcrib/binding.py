@@ -6,10 +6,11 @@ import contextlib
 import inspect
 import sys
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
+from toolcrib.config.settings import Settings
 from toolcrib.contract.contribution import RuntimeContribution
 from toolcrib.errors import ConfigError, RuntimeUnavailable
 from toolcrib.paths import Workspace
@@ -93,6 +94,7 @@ class Binding:
         self._scope = scope
         self._local = local
         self._offers = offers
+        self._made: dict[str, _Made] = {}
         self.moved: Callable[[bool], None] = _nobody_told
         self.lost: Callable[[Generation], None] = _nobody_told
         self.registry = RuntimeRegistry()
@@ -109,6 +111,22 @@ class Binding:
         generation = self._found(wanted)
         if generation is not self.stay.generation:
             self._enter(generation)
+
+    def renew(self) -> None:
+        """Make runtimes anew that were made with other settings than those in force now.
+
+        Raises RuntimeUnavailable when the one that the session is in cannot be; it stays then.
+        """
+        for name, made in list(self._made.items()):
+            generation = self.registry.current(name) if name in self.registry.ids() else None
+            if generation is None or generation.runtime is not made.runtime:
+                del self._made[name]
+            elif made.values != self._values(made.contribution):
+                if generation is not self.stay.generation:
+                    self.registry.remove(generation)
+                else:
+                    runtime = self._make(made.plugin, made.contribution)
+                    self.registry.publish(runtime, replaces=generation)
 
     async def aclose(self) -> None:
         """Close the runtimes that the session has used."""
@@ -131,8 +149,7 @@ class Binding:
             raise RuntimeUnavailable(
                 f"there is no runtime {name!r}; {hint}", code="runtime.not_found", runtime=name
             )
-        plugin, contribution = offers[name]
-        return self.registry.publish(self._made(plugin, contribution))
+        return self.registry.publish(self._make(*offers[name]))
 
     def _given(self, runtime: Runtime) -> Generation:
         require_implemented(runtime)
@@ -171,7 +188,12 @@ class Binding:
         elif generation.runtime.id == self.stay.runtime.id and generation.open:
             self._enter(generation)  # it has replaced the one that the session is in
 
-    def _made(self, plugin: str, contribution: RuntimeContribution) -> Runtime:
+    def _values(self, contribution: RuntimeContribution) -> tuple[Mapping[str, Any], ...]:
+        """What the configuration says in the sections of a runtime."""
+        settings = self._scope.get(Settings)
+        return tuple(settings.section(name) for name in contribution.settings)
+
+    def _make(self, plugin: str, contribution: RuntimeContribution) -> Runtime:
         """The runtime of a contribution, ready to be used."""
         name = contribution.id
         scope = Scope("session", self._scope)
@@ -206,7 +228,18 @@ class Binding:
                 code=code,
                 runtime=name,
             ) from error
+        self._made[name] = _Made(runtime, plugin, contribution, self._values(contribution))
         return runtime
+
+
+@frozen
+class _Made:
+    """A runtime of a contribution, with what the configuration said when it was made."""
+
+    runtime: Runtime
+    plugin: str
+    contribution: RuntimeContribution
+    values: tuple[Mapping[str, Any], ...]
 
 
 def _nobody_told(news: object) -> None:

@@ -190,11 +190,12 @@ class RuntimeRegistry:
         self._check(batch, expected)
         fresh = tuple(map(self._numbered, batch))
         self._current.update({generation.runtime.id: generation for generation in fresh})
-        for generation in fresh:
-            self._watch(generation)
-            self.changed(generation)
-        for old in expected.values():
-            self._retire(old)
+        try:
+            for generation in fresh:
+                self.changed(generation)
+        finally:
+            for old in expected.values():
+                self._retire(old)
         return fresh
 
     def remove(self, generation: Generation) -> None:
@@ -243,12 +244,10 @@ class RuntimeRegistry:
 
     def _numbered(self, runtime: Runtime) -> Generation:
         number = self._numbers[runtime.id] = self._numbers.get(runtime.id, 0) + 1
-        return Generation(f"{runtime.id}-{number}", runtime, open=runtime.status in _OPEN)
-
-    def _watch(self, generation: Generation) -> None:
-        runtime = generation.runtime
+        generation = Generation(f"{runtime.id}-{number}", runtime, open=runtime.status in _OPEN)
         if isinstance(runtime, StatusSource):
             generation.track(runtime.on_status(lambda: self._status_changed(generation)))
+        return generation
 
     def _status_changed(self, generation: Generation) -> None:
         generation.open = generation.status in _OPEN

@@ -21,7 +21,7 @@ from toolcrib.config.settings import Settings
 from toolcrib.config.watch import ConfigWatch
 from toolcrib.contract.contribution import RuntimeContribution
 from toolcrib.decisions import Decision
-from toolcrib.errors import ConfigError, Notice, PluginError
+from toolcrib.errors import ConfigError, Notice, PluginError, RuntimeUnavailable
 from toolcrib.features import Feature
 from toolcrib.paths import Workspace
 from toolcrib.permissions.ruleset import RuleSet
@@ -272,8 +272,9 @@ class Session:
     def reload(self) -> None:
         """Read the configuration again, for everything but the folders of the workspace.
 
-        Tools are made anew; calls that run finish with the old ones. Raises ConfigError, and
-        leaves everything as it was, when a file cannot be used.
+        Tools are made anew, and runtimes whose settings are others now; calls that run finish with
+        the old ones. Raises ConfigError or RuntimeUnavailable, and leaves everything as it was,
+        when a file cannot be used.
         """
         settings = load_settings(
             workspace=self.workspace.root, environ=self.environment, overrides=self._overrides
@@ -282,7 +283,7 @@ class Session:
         before = self.settings, self.main.profile
         try:
             self._apply(settings, profile)
-        except ConfigError:  # a table that only a tool reads
+        except (ConfigError, RuntimeUnavailable):  # a table that only a tool or runtime reads
             self._apply(*before)
             raise
 
@@ -291,7 +292,7 @@ class Session:
         problem = None
         try:
             self.reload()
-        except ConfigError as error:
+        except (ConfigError, RuntimeUnavailable) as error:
             problem = str(error)
         if self.main.observed:
             from toolcrib.contract.events import ConfigurationReloaded
@@ -320,6 +321,7 @@ class Session:
         self._take_profile(profile)
         self.blocked_plugins = frozenset(settings.plugins.blocked)
         self.scope.add_value(Settings, settings)
+        self.binding.renew()
         self._close_audit()
         self.main.refresh("configuration", renew="all")
         self._audit = self._open_audit()

@@ -433,6 +433,44 @@ class TestContributions:
         with pytest.raises(RuntimeUnavailable):
             open_crib(plugin, runtime="planet")
 
+    async def test_other_settings_make_another_runtime(
+        self, open_crib: Open, workspace: Path
+    ) -> None:
+        """When the configuration is read again; what cannot be made leaves all as it was."""
+        made: list[Planet] = []
+
+        def make(settings: PlanetSettings) -> Planet:
+            made.append(Planet(settings=settings))
+            if settings.orbit > 8:
+                raise ValueError("no such orbit")
+            return made[-1]
+
+        file = workspace.parent / "user.toml"
+        file.write_text("[planet]\norbit = 1\n")
+        contribution = planet(make, settings={"planet": f"{__name__}:PlanetSettings"})
+        crib = open_crib(
+            offering(contribution), runtime="planet", environ={"TOOLCRIB_CONFIG": str(file)}
+        )
+        stay = crib.session.binding.stay
+        file.write_text("[planet]\norbit = 1\n[tools]\n")
+        crib.session.reload()
+        assert crib.session.binding.stay is stay
+        file.write_text("[planet]\norbit = 9\n")
+        with pytest.raises(RuntimeUnavailable, match="no such orbit"):
+            crib.session.reload()
+        assert crib.session.binding.stay is stay
+        file.write_text("[planet]\norbit = 2\n")
+        crib.session.reload()
+        assert [one.settings.orbit for one in made] == [1, 9, 2]
+        assert crib.session.runtime is made[2]
+        assert crib.session.binding.stay.generation.id == "planet-2"
+        await until(lambda: made[0].closed)
+        crib.session.use_runtime("local")
+        file.write_text("[planet]\norbit = 3\n")
+        crib.session.reload()
+        crib.session.use_runtime("planet")
+        assert made[-1].settings.orbit == 3
+
     async def test_two_with_one_name_are_told(self, open_crib: Open) -> None:
         crib = open_crib(
             offering(planet()),

@@ -169,6 +169,7 @@ def test_a_file_that_cannot_be_used_ends_with_2_and_hides_nothing_else(cli: Cli)
     [
         ("TOOLCRIB_MODE", "yoyo", "'yolo'"),
         ("TOOLCRIB_PROFILE", "nope", "nope"),
+        ("TOOLCRIB_RUNTIME", "nope", "nope"),
         ("TOOLCRIB_PROFLIE", "x", "TOOLCRIB_PROFILE"),
         ("TOOLCRIB_FEATURE_STALE_GUARD", "maybe", "maybe"),
         ("TOOLCRIB_TOOLS__DISABLED", '["Grpe"]', "'Grep'"),
