@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from toolcrib.config.permission import Mode
+from toolcrib.contract.interaction import InteractionHandler
 from toolcrib.pipeline.flight import Completion
 from toolcrib.runtime import Runtime
 from toolcrib.session import Session, open_session
@@ -18,8 +19,8 @@ class ToolHarness:
     """A session for tests: `await harness.call("Read", path="a.txt")`.
 
     Nothing of the user's is used: configuration and state lie below `root`'s parent, and `config`
-    stands for the configuration file. Only the builtin plugins and `plugins` are loaded, unless
-    `autoload` is set.
+    stands for the configuration file; `interact` answers approvals and other questions. Only the
+    builtin plugins and `plugins` are loaded, unless `autoload` is set.
     """
 
     def __init__(
@@ -34,6 +35,7 @@ class ToolHarness:
         plugins: Iterable[object] = (),
         autoload: bool = False,
         environ: Mapping[str, str] | None = None,
+        interact: InteractionHandler | None = None,
     ) -> None:
         self.root = root
         self.home = home or root
@@ -53,6 +55,7 @@ class ToolHarness:
             autoload=autoload,
             environ=self.environ,
             overrides=config,
+            interact=interact,
         )
 
     async def call(

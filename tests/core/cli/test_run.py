@@ -78,7 +78,7 @@ def test_events_are_json_lines_on_standard_error_and_nothing_else_is(cli: Cli) -
     ran = cli("run", "-", "--json", "--events", "--mode", "yolo", given=given)
     events = [json.loads(line) for line in ran.err.splitlines()]
     kinds = [event["type"] for event in events]
-    assert kinds[0] == "tool.call.started" and kinds[-1] == "tool.result"
+    assert kinds[:2] == ["permission.decided", "tool.call.started"] and kinds[-1] == "tool.result"
     assert len(ran.records) == 1
 
 
