@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, MutableSet
+from collections.abc import Callable, Mapping, MutableSet
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from attrs import define, field
@@ -88,7 +88,8 @@ class ToolCall:
     resolved. `source` and `domain` say where the tool comes from and what it is about. `agent`
     names the agent that makes the call, `session` is the session it belongs to and can be a key of
     weak mappings. `allowed_by` names the plugin that answered `Allow`. `approved` is what somebody
-    approved, to be compared with what is about to run.
+    approved, to be compared with what is about to run; `withheld` tells which paths the result
+    must leave out.
     """
 
     id: str
@@ -104,6 +105,7 @@ class ToolCall:
     session: SessionView | None = field(default=None, repr=False)
     allowed_by: str | None = None
     approved: Approved | None = field(default=None, repr=False)
+    withheld: Callable[[str], bool] | None = field(default=None, repr=False)
 
 
 @define

@@ -35,7 +35,8 @@ class ToolContext:
 
     `metadata` is what a hook attached with `Proceed`. When the call is cancelled, the body gets
     `asyncio.CancelledError` and 2 seconds to return a result of its own; `cancelled` is true from
-    then on.
+    then on. `withheld` tells of an absolute path whether a permission rule keeps it from the model;
+    None when no rule does.
     """
 
     turn_id: str | None
@@ -44,6 +45,7 @@ class ToolContext:
     metadata: Mapping[str, Any] | None = None
     cancelled: bool = False
     _send: Callable[[Update], None] | None = field(default=None, repr=False)
+    withheld: Callable[[str], bool] | None = None
     _outputs: Outputs | None = field(default=None, repr=False)
 
     @property

@@ -25,8 +25,10 @@ class RunnableExecution:
     everything, so the call runs alone. `display` and `description` are for people.
     `matches_rule` tells whether the argument part of a permission rule covers this call; without
     it only rules that name the bare tool do. `analysis` is what the shell command that the call
-    runs would do: with it, rules judge each of its commands and paths. After a call with
-    `stop_batch_after_this` the later calls of the batch are skipped.
+    runs would do: with it, rules judge each of its commands and paths. A body that `withholds`
+    leaves out of its result whatever `ToolContext.withheld` names, so that a search of a folder is
+    no question for the sake of one file in it. After a call with `stop_batch_after_this` the later
+    calls of the batch are skipped.
     """
 
     execute: Callable[[ToolContext], Awaitable[ToolResult]]
@@ -37,6 +39,7 @@ class RunnableExecution:
     stop_batch_after_this: bool = False
     matches_rule: Callable[[str], bool] | None = None
     analysis: CommandAnalysis | None = None
+    withholds: bool = False
 
 
 Execution = RunnableExecution | ToolResult

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cached_property
+
+from attrs import evolve
 
 from toolcrib.config.permission import Decision
 from toolcrib.contract.call import SessionView, ToolCall
@@ -35,7 +37,10 @@ class Case:
 
     @cached_property
     def effects(self) -> tuple[PathEffect, ...]:
-        return effects_of(self.execution)
+        effects = effects_of(self.execution)
+        if self.execution.withholds:  # what lies below is left out where a rule speaks of it
+            return tuple(evolve(effect, recursive=False) for effect in effects)
+        return effects
 
     @cached_property
     def script(self) -> Script:
@@ -94,6 +99,31 @@ class Case:
         except Exception:
             return Match.NO if allows else Match.YES
         return Match.YES if found else Match.NO
+
+    def withheld(self) -> Callable[[str], bool] | None:
+        """Which paths a search must leave out: those that a rule denies to read, or asks about."""
+        rules = [
+            rule
+            for decision in ("deny", "ask")
+            for rule in self.rules.paths[decision]
+            if "read" in rule.operations and rule.pattern is not None
+        ]
+        if not rules:
+            return None
+        workspace = self.session.workspace
+        root = self.links.real(workspace.root)
+
+        def withheld(path: str) -> bool:
+            if path.startswith(f"{root}/"):
+                path = workspace.root + path[len(root) :]
+            return any(
+                match_path_rule(
+                    rule.pattern or "", path, cwd=workspace.root, home_dir=workspace.home_dir
+                )
+                for rule in rules
+            )
+
+        return withheld
 
     def allowing(self) -> PreparedRule | None:
         """The rule by which the call is allowed; of a script, every command has to be."""

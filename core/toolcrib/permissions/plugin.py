@@ -30,6 +30,8 @@ def before_execute(call: ToolCall) -> BeforeAnswer | Awaitable[BeforeAnswer]:
     from toolcrib.permissions.chain import Judgement, denied_by_rule, judge
 
     case = Case(call, session, rules)
+    if execution.withholds:
+        call.withheld = case.withheld()
     if call.allowed_by is not None:
         allowed = Judgement(decision="allow", policy=call.allowed_by, source=call.allowed_by)
         return _act(case, denied_by_rule(case) or allowed)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 
 from attrs import evolve, frozen
 
@@ -26,6 +27,7 @@ class Hints:
     request: SearchRequest
     wanted: Wanted
     root: SearchRoot
+    withheld: Callable[[str], bool] | None = None
 
     def literal_file(self) -> str | None:
         """The file that a pattern without wildcards names, although a search passes it over."""
@@ -40,6 +42,8 @@ class Hints:
         try:
             real = self.workspace.locate(path, "search")
         except PathSecurityError:
+            return None
+        if self.withheld is not None and (self.withheld(path.path) or self.withheld(real)):
             return None
         return self.root.shown(literal) if os.path.isfile(real) else None
 
@@ -66,7 +70,7 @@ class Hints:
         if self.request.include_ignored:
             return []
         count = 0
-        shield = Shield(self.root, self.workspace, self.request.follow)
+        shield = Shield(self.root, self.workspace, self.request.follow, self.withheld)
 
         def take(names: list[str]) -> None:
             nonlocal count

@@ -68,6 +68,7 @@ class GlobSearch:
             display=FileIODisplay(operation="glob", path=resolved.path, detail=detail),
             description=f"Searching {args.pattern}",
             matches_rule=search_matcher(args.pattern, resolved.path, self._workspace),
+            withholds=True,
         )
 
     async def _list(
@@ -85,13 +86,13 @@ class GlobSearch:
             include_ignored=args.include_ignored,
             follow=args.follow,
         )
-        shield = Shield(root, self._workspace, args.follow)
+        shield = Shield(root, self._workspace, args.follow, context.withheld)
         listing = Listing.of(args, wanted, root, shield)
         end = await self._engine.search(request, NameReader(listing.take).feed)
         if end.failure is not None:
             return ToolResult.error(f"The search failed: {end.failure}")
         if not listing.total:
-            hints = Hints(self._engine, self._workspace, request, wanted, root)
+            hints = Hints(self._engine, self._workspace, request, wanted, root, context.withheld)
             return await self._nothing(args, end, shield, hints)
         return self._page(args, end, listing, context)
 

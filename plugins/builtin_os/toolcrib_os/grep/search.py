@@ -77,6 +77,7 @@ class GrepSearch:
             ),
             description=f"Searching for {args.pattern!r} in {args.path or self._workspace.root}",
             matches_rule=search_matcher(args.pattern, resolved.path, self._workspace),
+            withholds=True,
         )
 
     async def _search(
@@ -87,7 +88,7 @@ class GrepSearch:
         root: SearchRoot,
         context: ToolContext,
     ) -> ToolResult:
-        shield = Shield(root, self._workspace, args.follow)
+        shield = Shield(root, self._workspace, args.follow, context.withheld)
         findings = _findings(mode, args, root, _allowing(file_filter, shield, root))
         end = await self._engine.search(_request(mode, args, file_filter, root), findings.feed)
         if end.failure is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import stat
+from collections.abc import Callable
 
 from attrs import define, field, frozen
 
@@ -89,15 +90,19 @@ class Shield:
     Attributes:
         follow: links were followed, so that a harmless name can lead to a secret, or out of the
             workspace.
+        withheld: tells which absolute paths permission rules keep from the model.
         secrets: how many findings were held back because their files hold secrets.
         outside: how many because they lie outside the workspace.
+        by_rule: how many because of permission rules.
     """
 
     root: SearchRoot
     workspace: Workspace
     follow: bool = False
+    withheld: Callable[[str], bool] | None = None
     secrets: int = 0
     outside: int = 0
+    by_rule: int = 0
     _prefix: str = field(init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -111,6 +116,9 @@ class Shield:
             return False
         if self.workspace.hidden and self.workspace.hides(path):
             return False
+        if self.withheld is not None and self.withheld(path):
+            self.by_rule += 1
+            return False
         return not self.follow or self._leads_to_allowed(name)
 
     def _leads_to_allowed(self, name: str) -> bool:
@@ -123,6 +131,9 @@ class Shield:
             else:
                 self.outside += 1
             return False
+        if self.withheld is not None and self.withheld(real):
+            self.by_rule += 1
+            return False
         return os.path.lexists(real)
 
     def notices(self) -> list[str]:
@@ -133,6 +144,9 @@ class Shield:
         if self.outside:
             files = plural(self.outside, "file")
             notices.append(f"{files} outside the workspace, reached through links, left out.")
+        if self.by_rule:
+            files = plural(self.by_rule, "file")
+            notices.append(f"{files} left out because of permission rules.")
         return notices
 
 
