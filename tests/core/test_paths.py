@@ -370,3 +370,69 @@ class TestLocate:
                 return
             assert workspace.contains(found)
             assert os.path.realpath(found) == found
+
+
+class TestViewOfARuntime:
+    """What a runtime hides, and where it lets nobody write."""
+
+    @pytest.fixture
+    def root(self, tmp_path: Path) -> Path:
+        root = tmp_path / "ws"
+        (root / "veiled").mkdir(parents=True)
+        (root / "veiled" / "a.txt").write_text("a")
+        (root / "out").mkdir()
+        (root / "way").symlink_to("veiled")
+        (root / "out" / "back").symlink_to("../a.txt")
+        (root / "a.txt").write_text("a")
+        return root
+
+    @pytest.mark.parametrize("path", ["veiled", "veiled/", "./veiled/a.txt", "out/../veiled/new"])
+    @pytest.mark.parametrize("operation", ["read", "write", "search"])
+    def test_what_is_hidden_is_not_resolved(
+        self, root: Path, path: str, operation: Operation
+    ) -> None:
+        workspace = Workspace(str(root), hidden=(f"{root}/veiled",))
+        assert refusal(workspace, path, operation).code == "PATH_HIDDEN"
+
+    @pytest.mark.parametrize("hidden", ["veiled", "way", "veiled/a.txt"])
+    def test_links_to_it_are_not_followed(self, root: Path, hidden: str) -> None:
+        """However the hidden place is spelled, and whichever name leads to it."""
+        workspace = Workspace(str(root), hidden=(f"{root}/{hidden}",))
+        for path in ("way/a.txt", "veiled/a.txt"):
+            with pytest.raises(PathSecurityError) as caught:
+                workspace.locate(workspace.resolve(path, "read"), "read")
+            assert (caught.value.code, caught.value.path) == ("PATH_HIDDEN", path)
+
+    def test_names_that_only_begin_alike_are_seen(self, root: Path) -> None:
+        workspace = Workspace(str(root), hidden=(f"{root}/veil", f"{root}/a.tx"))
+        for path in ("veiled/a.txt", "a.txt"):
+            assert workspace.locate(workspace.resolve(path, "read"), "read").endswith("a.txt")
+
+    @pytest.mark.parametrize(
+        ("path", "allowed"),
+        [
+            ("out/new", True),
+            ("out/a/b", True),
+            ("a.txt", False),
+            ("outer", False),
+            ("/etc/x", False),
+            ("out/back", False),
+        ],
+    )
+    def test_only_below_what_is_writable_is_written(
+        self, root: Path, path: str, allowed: bool
+    ) -> None:
+        workspace = Workspace(str(root), writable=(f"{root}/out",))
+        resolved = workspace.resolve(path, "write")
+        assert workspace.locate(resolved, "read")
+        if allowed:
+            assert workspace.locate(resolved, "write") == os.path.realpath(root / path)
+        else:
+            with pytest.raises(PathSecurityError) as caught:
+                workspace.locate(resolved, "write")
+            assert caught.value.code == "PATH_READ_ONLY"
+
+    def test_nothing_is_writable_where_no_place_is(self, root: Path) -> None:
+        workspace = Workspace(str(root), writable=())
+        with pytest.raises(PathSecurityError):
+            workspace.locate(workspace.resolve("a.txt", "write"), "write")
