@@ -138,7 +138,7 @@ def _test(words: Words, findings: Findings) -> str | None:
             variable = _VARIABLE.fullmatch(word.source)
             if variable is None:
                 return "a test that a text without quotes can change"
-            findings.numbers.add(variable.group(1))
+            findings.evaluate(variable.group(1))
         if previous.startswith(UNKNOWN) and (UNKNOWN in word.text or "[" in word.text):
             return "a test whose operator is not known"
         previous = word.text

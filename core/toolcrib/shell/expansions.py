@@ -30,6 +30,7 @@ _OPERATION = re.compile(r":?[-=?+]|##?|%%?|//?|\^\^?|,,?|@[UuLQEAKak]")
 _SLICE = re.compile(r":[ ]?-?[0-9]+(?::-?[0-9]+)?\}")
 _NUMERAL = re.compile(r"[0-9]+(?:[xX][0-9a-fA-F]+|#[0-9a-zA-Z]+)?", re.ASCII)
 _SIGNS = re.compile(r"[\s+\-*/%<>=!&|^~?:,]")
+_SET_FIRST = re.compile(r"\s*([A-Za-z_]\w*)\s*=(?!=)", re.ASCII)
 _SETS = re.compile(r"\s*(?:(?:[-+*/%&|^]|<<|>>)?=(?!=)|\+\+|--)")
 
 
@@ -114,7 +115,7 @@ class ExpansionReader(Reader):
         if name is None:
             return
         if subscript and (index := _NAME.search(subscript)):
-            self.findings.numbers.add(index.group())
+            self.findings.evaluate(index.group())
         if self.peek() == "}":
             self.pos += 1
             return
@@ -153,10 +154,18 @@ class ExpansionReader(Reader):
     def arithmetic(self, *, semicolons: bool = False) -> None:
         """Read an arithmetic expression and the two parentheses that close it."""
         start = self.pos
+        first: tuple[str, ...] = ()
+        if setting := _SET_FIRST.match(self.text, start):
+            self.findings.assign(setting.group(1), number=True)
+            self.pos = setting.end()
+            first = (setting.group(1),)
         level = 0
         while self.pos < self.end:
             char = self.text[self.pos]
-            if _SIGNS.match(char) or (semicolons and char == ";"):
+            if semicolons and char == ";":
+                self.findings.settled.update(first)
+                self.pos += 1
+            elif _SIGNS.match(char):
                 self.pos += 1
             elif char == "(":
                 level += 1
@@ -167,6 +176,7 @@ class ExpansionReader(Reader):
                     if self.peek() != ")":
                         raise self.fail("parentheses that may hold arithmetic or commands", start)
                     self.pos += 1
+                    self.findings.settled.update(first)
                     return
                 level -= 1
             elif not self._operand_of_arithmetic(char):
@@ -179,7 +189,7 @@ class ExpansionReader(Reader):
             return not _NAME.match(self.text, self.pos)
         if name := _NAME.match(self.text, self.pos):
             self.pos = name.end()
-            self.findings.numbers.add(name.group())
+            self.findings.evaluate(name.group())
             if _SETS.match(self.text, self.pos):
                 self.findings.assign(name.group(), number=True)
             return self.peek() != "["
@@ -192,7 +202,7 @@ class ExpansionReader(Reader):
         self._dollar([], quoting="")
         source = self.text[start : self.pos].strip("${}")
         if _NAME.fullmatch(source):
-            self.findings.numbers.add(source)
+            self.findings.evaluate(source)
         elif not self.text.startswith("$((", start):
             piece = self.text[start : self.pos]
             self.findings.note(f"arithmetic on {piece}, whose text is evaluated")

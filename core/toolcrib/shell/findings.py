@@ -44,6 +44,8 @@ class Findings:
     problem: str | None = None
     numbers: set[str] = field(factory=set)
     """Variables whose text is evaluated as arithmetic, which may run commands."""
+    settled: set[str] = field(factory=set)
+    """Variables that are certain to have been set to a number before the position."""
     assigned: dict[str, bool] = field(factory=dict)
     """Variables that are set, and whether always to a number."""
     functions: set[str] = field(factory=set)
@@ -61,16 +63,24 @@ class Findings:
 
     def assign(self, name: str, *, number: bool) -> None:
         self.assigned[name] = self.assigned.get(name, True) and number
+        if not number:
+            self.settled.discard(name)
         if _SHELL_NAMES.fullmatch(name):
             self.note(f"{name} changes how the shell runs later commands")
+
+    def evaluate(self, name: str) -> None:
+        """The text of a variable is evaluated as arithmetic."""
+        self.numbers.add(name)
+        if name not in self.settled and name not in _SPECIAL_NUMBERS:
+            self.note(f"the text of {name} is evaluated, and it is not known")
 
     def assign_word(self, assignment: Assignment) -> None:
         self.assign(assignment.name, number=is_number(assignment.value))
 
     def close(self) -> None:
         """Judge what only the whole script tells."""
-        for name in sorted(self.numbers - _SPECIAL_NUMBERS):
-            if not self.assigned.get(name, False):
+        for name in sorted(self.numbers):
+            if not self.assigned.get(name, True):
                 self.note(f"the text of {name} is evaluated, and it is not known")
         if self.home_used and "HOME" in self.assigned:
             self.note("HOME is changed, and with it what ~ stands for")

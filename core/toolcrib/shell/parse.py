@@ -102,20 +102,21 @@ class ScriptReader(CommandReader):
 
     def _statement(self) -> bool:
         """Read a list of `&&` and `||`; whether a separator followed."""
-        before = self.cwd
+        before, settled = self.cwd, set(self.findings.settled)
         self._and_or()
         self.blanks()
         if self.text.startswith((";;", ";&"), self.pos):
             return False
         separator = self.operator(";", "&")
         if separator == "&":
-            self.cwd = before
+            self.cwd, self.findings.settled = before, settled
             self.outcome = (before, before)
         return bool(separator)
 
     def _and_or(self) -> None:
         self._pipeline()
         succeeded, failed = self.outcome
+        settled = set(self.findings.settled)
         while True:
             self.blanks()
             operator = self.operator("&&", "||")
@@ -123,6 +124,8 @@ class ScriptReader(CommandReader):
                 break
             self.newlines()
             self.cwd = succeeded if operator == "&&" else failed
+            if operator == "||":
+                self.findings.settled = set(settled)
             self._pipeline()
             then_succeeded, then_failed = self.outcome
             if operator == "&&":
@@ -131,6 +134,7 @@ class ScriptReader(CommandReader):
                 succeeded, failed = join(succeeded, then_succeeded), then_failed
         self.outcome = (succeeded, failed)
         self.cwd = join(succeeded, failed)
+        self.findings.settled = settled
 
     def _pipeline(self) -> None:
         negated = False
@@ -167,7 +171,7 @@ class ScriptReader(CommandReader):
         return self.pos >= self.end or self.text[self.pos] in "\n;"
 
     def _pipe(self) -> None:
-        before, moved = self.cwd, self.moved
+        before, moved, settled = self.cwd, self.moved, set(self.findings.settled)
         self._command()
         self.blanks()
         piped = False
@@ -177,11 +181,11 @@ class ScriptReader(CommandReader):
                 self.bash_only("|&")
             self.operator("|&", "|")
             self.newlines()
-            self.cwd = before
+            self.cwd, self.findings.settled = before, set(settled)
             self._command()
             self.blanks()
         if piped:
-            self.cwd, self.moved = before, moved
+            self.cwd, self.moved, self.findings.settled = before, moved, settled
             self.outcome = (before, before)
 
     def _command(self) -> None:
@@ -248,13 +252,11 @@ class ScriptReader(CommandReader):
     def _subshell(self) -> None:
         before, moved = self.cwd, self.moved
         self.pos += 1
-        self._until_parenthesis()
+        with self.apart():
+            self._statements(frozenset(), ")")
+        self.pos += 1
         self.cwd, self.moved = before, moved
         self.outcome = (before, before)
-
-    def _until_parenthesis(self) -> None:
-        self._statements(frozenset(), ")")
-        self.pos += 1
 
     def substitution(self) -> None:
         pending, self.here_documents = self.here_documents, ()
@@ -272,7 +274,8 @@ class ScriptReader(CommandReader):
     def script_inside(self, script: str) -> None:
         if self.here_documents and "\n" in script:
             raise self.fail("a here-document that begins before a substitution")
-        self.child(script, cwd=self.cwd).read_all()
+        with self.apart():
+            self.child(script, cwd=self.cwd).read_all()
 
     def child(
         self,
@@ -298,13 +301,15 @@ class ScriptReader(CommandReader):
         branches: Folder = GONE
         word = "elif"
         while word == "elif":
-            self._statements(frozenset({"then"}), "")
-            self.cwd, failed = self.outcome
-            word = self._statements(frozenset({"elif", "else", "fi"}), "")
+            with self.apart():
+                self._statements(frozenset({"then"}), "")
+                self.cwd, failed = self.outcome
+                word = self._statements(frozenset({"elif", "else", "fi"}), "")
             branches = join(branches, self.cwd)
             self.cwd = failed
         if word == "else":
-            self._statements(frozenset({"fi"}), "")
+            with self.apart():
+                self._statements(frozenset({"fi"}), "")
         self.cwd = join(branches, self.cwd)
         self.outcome = (self.cwd, self.cwd)
 
@@ -313,7 +318,8 @@ class ScriptReader(CommandReader):
         first = len(self.findings.commands)
         before, moved = self.cwd, self.moved
         self.moved = False
-        body()
+        with self.apart():
+            body()
         if self.moved:
             commands = self.findings.commands
             for index in range(first, len(commands)):
@@ -374,6 +380,8 @@ class ScriptReader(CommandReader):
             for word in words
         )
         self.findings.assign(name.group(), number=numbers)
+        if numbers:
+            self.findings.settled.add(name.group())
 
     def _case(self) -> None:
         self._demand("case")
@@ -390,10 +398,11 @@ class ScriptReader(CommandReader):
                 break
             self._case_patterns()
             self.cwd = join(before, after)
-            if self._statements(frozenset({"esac"}), ";;"):
-                after = join(after, self.cwd)
-                break
+            with self.apart():
+                closed = self._statements(frozenset({"esac"}), ";;")
             after = join(after, self.cwd)
+            if closed:
+                break
             if self.operator(";;&", ";;", ";&") != ";;":
                 self.bash_only(";&")
         self.cwd = after
@@ -458,7 +467,7 @@ class ScriptReader(CommandReader):
         name = source.removeprefix("$").removeprefix("{").removesuffix("}")
         if not NAME.fullmatch(name):
             self.findings.note(f"arithmetic on {word.source}, whose text is evaluated")
-        self.findings.numbers.add(name)
+        self.findings.evaluate(name)
 
     def _function_keyword(self) -> None:
         self._demand("function")
@@ -479,7 +488,8 @@ class ScriptReader(CommandReader):
             raise self.fail("a function without a body")
         before, moved = self.cwd, self.moved
         self.cwd, self.moved = None, False
-        self._around(compound)
+        with self.apart():
+            self._around(compound)
         if self.moved:
             self.findings.cwd_lost = True
         self.cwd, self.moved = before, moved

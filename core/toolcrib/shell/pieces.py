@@ -18,10 +18,10 @@ _TILDE_AFTER_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=", re.ASCII)
 def made(source: str, pieces: list[Piece], *, expands: bool) -> Word:
     unknown = _expanding(pieces) if expands else set()
     text = []
-    for index, (kind, value) in enumerate(pieces):
+    for index, (_, value) in enumerate(pieces):
         if index not in unknown:
             text.append(value)
-        elif index - 1 not in unknown or kind == EXPANDED:
+        elif index - 1 not in unknown:
             text.append(UNKNOWN)
     glob = None
     if unknown and all(kind != EXPANDED and value != "~" for kind, value in pieces):

@@ -60,6 +60,15 @@ class Reader:
         """Read one part of a word; False at the end of the word."""
         raise NotImplementedError
 
+    @contextmanager
+    def apart(self) -> Iterator[None]:
+        """Read what may not be run, or whose variables are its own."""
+        settled = set(self.findings.settled)
+        try:
+            yield
+        finally:
+            self.findings.settled = settled
+
     def quote(self, pieces: list[Piece], text: str) -> None:
         """Add a quoted part to a word."""
         self.quoted = True

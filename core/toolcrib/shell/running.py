@@ -107,11 +107,16 @@ def _run_script(
 ) -> Outcome:
     findings = reader.findings
     first = len(findings.commands)
-    scope = evolve(reader.scope, posix=unwrapped.posix or reader.scope.posix)
-    if not unwrapped.same_shell:
+    scope = reader.scope
+    if unwrapped.posix is not None:
         scope = evolve(scope, posix=unwrapped.posix)
     child = reader.child(unwrapped.script or "", cwd=cwd, scope=scope, via=via)
-    child.read_all()
+    if unwrapped.same_shell:
+        child.read_all()
+    else:
+        with reader.apart():
+            findings.settled = set()
+            child.read_all()
     for index in range(first, len(findings.commands)):
         own = findings.commands[index]
         findings.commands[index] = evolve(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from attrs import field, frozen
 
-from toolcrib.shell.findings import Scope, Unparsable
+from toolcrib.shell.findings import Scope, Unparsable, is_number
 from toolcrib.shell.folders import Folder, known
 from toolcrib.shell.model import UNKNOWN, Assignment, Redirect, SimpleCommand, Word
 from toolcrib.shell.running import run
@@ -23,7 +23,7 @@ NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 _BLANK = re.compile(r"[ \t]+(?:\\\n)?")
 _REDIRECT = re.compile(
-    r"([0-9]+|\{[A-Za-z_]\w*\})?(<<<|<<-|<<|<>|<&|>>|>\||>&|[<>](?!\())|(&>>|&>)", re.ASCII
+    r"([0-9]+|\{[A-Za-z_]\w*\})?(<<<|<<-|<<|<>|<&-|>&-|<&|>>|>\||>&|[<>](?!\())|(&>>|&>)", re.ASCII
 )
 _DUPLICATE = re.compile(r"[0-9]{1,4}-?|-")
 _TWICE_EXPANDED = re.compile(r"[A-Za-z0-9_./:,@%+-]+", re.ASCII)
@@ -52,6 +52,8 @@ class _Parts:
     words: list[Word] = field(factory=list)
     assignments: list[Assignment] = field(factory=list)
     redirects: list[Redirect] = field(factory=list)
+    settled: list[str] = field(factory=list)
+    """Variables that are set to numbers."""
 
 
 class CommandReader(WordReader):
@@ -139,6 +141,8 @@ class CommandReader(WordReader):
             via=self.via,
         )
         self.outcome = run(command, self)
+        if not parts.words and not parts.redirects:
+            self.findings.settled.update(parts.settled)
 
     def _part_of_command(self, parts: _Parts) -> bool:
         """Read a word, an assignment or a redirection; False at the end of the command."""
@@ -156,7 +160,7 @@ class CommandReader(WordReader):
             self.pos = found.end()
             self.function(parts.words.pop())
             return False
-        if not self._assignment(parts.words, parts.assignments):
+        if not self._assignment(parts):
             word = self.word()
             if not parts.words:
                 self._check_program(word)
@@ -173,7 +177,8 @@ class CommandReader(WordReader):
         if RESERVED_WORD.fullmatch(word.text) or _ASSIGNMENT.match(word.text):
             raise Unparsable(f"the reserved word {word.source} in an odd place")
 
-    def _assignment(self, words: list[Word], assignments: list[Assignment]) -> bool:
+    def _assignment(self, parts: _Parts) -> bool:
+        words = parts.words
         declares = bool(words) and words[0].source in _DECLARING
         if words and not declares:
             return False
@@ -187,12 +192,14 @@ class CommandReader(WordReader):
         if subscript is not None or plus:
             self.bash_only("an array")
         if subscript and (index := NAME.match(subscript)):
-            self.findings.numbers.add(index.group())
+            self.findings.evaluate(index.group())
         self.pos = found.end()
         value = self._array() if self.peek() == "(" else self._value()
         assignment = Assignment(name, value)
-        assignments.append(assignment)
+        parts.assignments.append(assignment)
         self.findings.assign_word(assignment)
+        if subscript is None and not plus and is_number(value):
+            parts.settled.append(name)
         if declares:
             source = self.text[start : self.pos]
             words.append(Word(source, found.group() + value.text))
@@ -223,7 +230,7 @@ class CommandReader(WordReader):
                 if element is None:
                     raise self.fail("a subscript that may evaluate a text")
                 if index := NAME.fullmatch(element.group(1)):
-                    self.findings.numbers.add(index.group())
+                    self.findings.evaluate(index.group())
                 self.pos = element.end()
                 if self._value().source:
                     continue
@@ -245,6 +252,9 @@ class CommandReader(WordReader):
         if descriptor and (len(descriptor) > 4 and descriptor[0] != "{"):
             raise self.fail("a file descriptor that is not supported")
         self.pos = found.end()
+        if operator in ("<&-", ">&-"):
+            redirects.append(Redirect("duplicate"))
+            return True
         while blank := _BLANK.match(self.text, self.pos):
             self.pos = blank.end()
         if operator in ("<<", "<<-"):

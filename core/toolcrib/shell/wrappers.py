@@ -34,7 +34,7 @@ class Unwrapped:
         transparent: the wrapper does nothing by itself.
         commands: the words of the commands that it runs.
         script: a script that it gives to a shell.
-        posix: that shell need not be bash.
+        posix: whether that shell need not be bash; None for the same shell.
         same_shell: what it runs may change the state of the shell itself.
         assignments: variables that it sets for what it runs.
         folder: the folder in which it runs that; None for one that is not known.
@@ -44,7 +44,7 @@ class Unwrapped:
     transparent: bool = False
     commands: tuple[tuple[Word, ...], ...] = ()
     script: str | None = None
-    posix: bool = False
+    posix: bool | None = None
     same_shell: bool = False
     assignments: tuple[Assignment, ...] = ()
     folder: str | None = "."
@@ -263,7 +263,7 @@ def unwrap(words: Words) -> Unwrapped | None:
     try:
         found = handler(name, words)
     except _Unsure as reason:
-        return Unwrapped(problem=f"{name}: {reason}", commands=_guesses(words))
+        return Unwrapped(problem=f"{name}: {reason}", commands=_guesses(words), folder=None)
     return found if folder in _SYSTEM_FOLDERS else evolve(found, transparent=False)
 
 
@@ -428,7 +428,7 @@ def _trap(_: str, words: Words) -> Unwrapped:
         return Unwrapped()
     if not arguments[0].literal:
         raise _Unsure("the script is not known")
-    return Unwrapped(transparent=True, script=arguments[0].text, folder=None, same_shell=True)
+    return Unwrapped(transparent=True, script=arguments[0].text, folder=None)
 
 
 def _find(_: str, words: Words) -> Unwrapped:
