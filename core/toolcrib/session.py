@@ -9,7 +9,6 @@ from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, get_args
-from weakref import WeakSet
 
 from toolcrib.agent import Agent, ToolInfo
 from toolcrib.binding import Binding, Offers
@@ -154,7 +153,7 @@ class Session:
         self.environment = environment
         self.disabled_tools: frozenset[str] = frozenset()
         self.blocked_plugins = frozenset(settings.plugins.blocked)
-        self.awaiting: WeakSet[Approved] = WeakSet()
+        self.awaiting: set[Approved] = set()
         self._config = ConfigWatch(workspace.root, environment)
         self._listeners: list[Callable[[Event], None]] = []
         self.scope = Scope("session", crib.scope)

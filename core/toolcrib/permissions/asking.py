@@ -25,19 +25,22 @@ _FOR_SUB_AGENTS = (
 
 async def ask(case: Case, judgement: Judgement) -> Veto | None:
     """Let the call run when somebody approves it, and refuse it otherwise."""
-    approved = Approved.of(case.call)
-    case.session.awaiting.add(approved)
-    request = _request(case, judgement)
-    _announce(case, request)
-    started = perf_counter()
-    answer = await case.session.interactions.request(request)
-    assert isinstance(answer, ApprovalAnswer)
-    veto = _refusal(case, approved, answer)
-    remembered = () if veto is not None else _remembered(case, request, answer.scope)
-    if veto is None:
-        case.call.approved = approved
-    else:
-        case.session.awaiting.discard(approved)
+    call, awaiting = case.call, case.session.awaiting
+    approved = Approved.of(call)
+    awaiting.add(approved)
+    try:
+        request = _request(case, judgement)
+        _announce(case, request)
+        started = perf_counter()
+        answer = await case.session.interactions.request(request)
+        assert isinstance(answer, ApprovalAnswer)
+        veto = _refusal(case, approved, answer)
+        remembered = () if veto is not None else _remembered(case, request, answer.scope)
+        if veto is None:
+            call.approved = approved
+    finally:
+        if call.approved is not approved:
+            awaiting.discard(approved)
     _announce_answer(case, request, answer, remembered, (perf_counter() - started) * 1000)
     return veto
 

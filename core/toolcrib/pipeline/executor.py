@@ -459,6 +459,8 @@ class _Batch:
             )
         )
         self.open -= 1
+        if flight.call.approved is not None:
+            self._host.session.awaiting.discard(flight.call.approved)
         if flight.ticket is not None:
             self._host.scheduler.finish(flight.ticket)
         for waiter in self._waiters:

@@ -70,7 +70,6 @@ async def run_body(flight: Flight, host: Host) -> None:
 
 def _tell_awaiting(flight: Flight, host: Host) -> None:
     """What this call has just written is no surprise to calls that wait for their approval."""
-    host.session.awaiting.discard(flight.call.approved)
     accesses = flight.call.execution.accesses if flight.call.execution else None
     for path in accesses.written_paths() if accesses else ():
         for approved in host.session.awaiting:
