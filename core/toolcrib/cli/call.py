@@ -34,6 +34,7 @@ def command(
 ) -> None:
     """Run one call and print what a model would read.
 
+    At a terminal you are asked about a call that no rule allows; elsewhere it is denied.
     Exit status 1 when the result is an error.
     """
     import asyncio

@@ -52,8 +52,9 @@ def command(
     """Run batches of calls from a file or standard input.
 
     The calls of a batch run at the same time unless they conflict; a batch starts when the one
-    before it is done. Exit status 0 when every call got a result, failures included, 2 when the
-    input cannot be read, 130 after an interrupt.
+    before it is done. At a terminal you are asked about calls that no rule allows; where nobody
+    can be asked they are denied. Exit status 0 when every call got a result, failures included, 2
+    when the input cannot be read, 130 after an interrupt.
     """
     batches = read_calls(*_input(calls))
     # Imported late: a wrong option or unreadable input should not wait for asyncio.

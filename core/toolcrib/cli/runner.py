@@ -132,17 +132,16 @@ class _Run:
         terminal = sys.stderr.isatty()
         await asyncio.sleep(PROGRESS_AFTER_S)
         while True:
-            text = (
-                f"batch {self._batch} of {len(self._batches)}: {self._done} of "
-                f"{total} calls done after {monotonic() - started:.0f} s"
-            )
-            if self._asking:
-                pass
-            elif terminal:
-                self._line_shown = True
-                _write_error(_CLEAR_LINE + text)
-            else:
-                tell(text)
+            if not self._asking:
+                text = (
+                    f"batch {self._batch} of {len(self._batches)}: {self._done} of "
+                    f"{total} calls done after {monotonic() - started:.0f} s"
+                )
+                if terminal:
+                    self._line_shown = True
+                    _write_error(_CLEAR_LINE + text)
+                else:
+                    tell(text)
             await asyncio.sleep(PROGRESS_AFTER_S if terminal else PROGRESS_EVERY_S)
 
     def _clear_line(self) -> None:
