@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from time import perf_counter
 
 from toolcrib.approvals.persist import offered_scopes, remember_rule
@@ -11,6 +10,7 @@ from toolcrib.contract.display import GenericDisplay
 from toolcrib.contract.events import ApprovalRequested, ApprovalResolved
 from toolcrib.contract.interaction import ApprovalAnswer, ApprovalRequest, ApprovalScope
 from toolcrib.errors import ToolcribError
+from toolcrib.interactions import new_id
 from toolcrib.permissions.approved import Approved
 from toolcrib.permissions.case import Case
 from toolcrib.permissions.chain import Judgement
@@ -57,7 +57,7 @@ def _request(case: Case, judgement: Judgement) -> ApprovalRequest:
         scopes = tuple(scope for scope in scopes if scope in ("once", "session"))
     action = case.execution.description or f"approve {call.name}"
     return ApprovalRequest(
-        id=f"approval_{uuid.uuid4()}",
+        id=new_id("approval"),
         session_id=session.id,
         agent=call.agent,
         turn_id=call.turn_id,

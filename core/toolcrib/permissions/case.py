@@ -30,17 +30,22 @@ class Case:
         self.execution: RunnableExecution = call.execution
         self.rules: ToolRules = rules.for_tool(call.name)
         self.links = Links(session.workspace)
+        # Not cached properties: these are asked for in every call, and those take a lock in 3.11.
+        self._effects: tuple[PathEffect, ...] | None = None
+        self._denying: list[tuple[PreparedRule, Match]] | None = None
 
     @property
     def analysis(self) -> CommandAnalysis | None:
         return self.execution.analysis
 
-    @cached_property
+    @property
     def effects(self) -> tuple[PathEffect, ...]:
-        effects = effects_of(self.execution)
-        if self.execution.withholds:  # what lies below is left out where a rule speaks of it
-            return tuple(evolve(effect, recursive=False) for effect in effects)
-        return effects
+        """What the call reads, lists and writes."""
+        if self._effects is None:
+            self._effects = effects_of(self.execution)
+            if self.execution.withholds:  # what lies below is left out where a rule speaks of it
+                self._effects = tuple(evolve(effect, recursive=False) for effect in self._effects)
+        return self._effects
 
     @cached_property
     def script(self) -> Script:
@@ -56,10 +61,12 @@ class Case:
     def work_tree(self) -> WorkTree | None:
         return work_tree(self.links.real(self.session.workspace.root))
 
-    @cached_property
+    @property
     def denying(self) -> list[tuple[PreparedRule, Match]]:
         """The deny rules that speak of the call."""
-        return self.speaking("deny")
+        if self._denying is None:
+            self._denying = self.speaking("deny")
+        return self._denying
 
     def speaking(self, decision: Decision) -> list[tuple[PreparedRule, Match]]:
         """The rules of one decision that speak of the call, with how sure that is."""
