@@ -14,10 +14,12 @@ from attrs import evolve
 from toolcrib.shell.findings import MAX_DEPTH, Scope, Unparsable
 from toolcrib.shell.folders import GONE, Folder, join, known
 from toolcrib.shell.model import Redirect, SimpleCommand, Word
-from toolcrib.shell.simple import NAME, RESERVED, RESERVED_WORD, WORD_END, CommandReader
+from toolcrib.shell.simple import NAME, WORD_END, CommandReader
+from toolcrib.shell.words import RESERVED, RESERVED_WORD
 
 _ODD = re.compile("[\x00-\x08\x0b-\x1f\x7f\ufdd0\ufeff\ud800-\udfff]")
 _RESERVED = re.compile(rf"(?:{RESERVED})(?=[ \t\n;|&()<>]|\Z)")
+_CONTINUED_OPTION = re.compile(r"-[-p]?\\\n")
 _INTRODUCING = frozenset({"then", "elif", "else", "do", "{"})
 _CLOSING = frozenset({"fi", "done", "esac", "}"})
 _FUNCTION = re.compile(r"\([ \t]*\)")
@@ -160,6 +162,8 @@ class ScriptReader(CommandReader):
         )
         self.findings.add(command)
         self.via = (*self.via, "time")
+        if _CONTINUED_OPTION.match(self.text, self.pos):
+            raise self.fail("a line that is continued in an option")
         for option in ("-p", "--"):
             end = self.pos + len(option)
             if self.text.startswith(option, self.pos) and WORD_END.match(self.text, end):
@@ -252,6 +256,8 @@ class ScriptReader(CommandReader):
     def _subshell(self) -> None:
         before, moved = self.cwd, self.moved
         self.pos += 1
+        if self.text.startswith("\\\n", self.pos):
+            raise self.fail("a line that is continued behind a parenthesis")
         with self.apart():
             self._statements(frozenset(), ")")
         self.pos += 1
@@ -262,8 +268,6 @@ class ScriptReader(CommandReader):
         pending, self.here_documents = self.here_documents, ()
         outcome, via, start = self.outcome, self.via, self.pos
         self.via = ()
-        if self.text.startswith("\\\n", self.pos + 1):
-            raise self.fail("a line that is continued behind a parenthesis")
         with self.nested():
             self._subshell()
         if self.here_documents or (pending and "\n" in self.text[start : self.pos]):
@@ -446,11 +450,11 @@ class ScriptReader(CommandReader):
             if self.peek() in ";|&":
                 raise self.fail("a syntax error in a test", start)
             word = self.word(regex=previous == "=~")
-            if word.source == "]]":
+            if word.text == "]]" and not self.quoted:
                 break
             self._check_test(word, previous, words)
             words.append(word)
-            previous = word.source
+            previous = word.text
         self.outcome = (self.cwd, self.cwd)
 
     def _check_test(self, word: Word, previous: str, words: list[Word]) -> None:

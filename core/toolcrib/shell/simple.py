@@ -11,13 +11,8 @@ from toolcrib.shell.findings import Scope, Unparsable, is_number
 from toolcrib.shell.folders import Folder, known
 from toolcrib.shell.model import UNKNOWN, Assignment, Redirect, SimpleCommand, Word
 from toolcrib.shell.running import run
-from toolcrib.shell.words import WordReader
+from toolcrib.shell.words import RESERVED_WORD, WordReader
 
-RESERVED = (
-    r"if|then|elif|else|fi|case|esac|for|select|while|until|do|done|function|time|coproc"
-    r"|\{|\}|!|\[\["
-)
-RESERVED_WORD = re.compile(rf"{RESERVED}|\]\]|in")
 WORD_END = re.compile(r"[ \t\n;|&()<>]|\Z")
 NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 

@@ -6,6 +6,7 @@ import re
 import unicodedata
 
 from toolcrib.shell.expansions import ExpansionReader
+from toolcrib.shell.findings import Unparsable
 from toolcrib.shell.model import UNKNOWN, Word
 from toolcrib.shell.pieces import (
     EXPANDED,
@@ -17,6 +18,11 @@ from toolcrib.shell.pieces import (
     tilde_expands_behind,
 )
 
+RESERVED = (
+    r"if|then|elif|else|fi|case|esac|for|select|while|until|do|done|function|time|coproc"
+    r"|\{|\}|!|\[\["
+)
+RESERVED_WORD = re.compile(rf"{RESERVED}|\]\]|in")
 _WHOLE = re.compile(r"[A-Za-z0-9_./:@%+,^=-]+(?=[ \t\n;|&)]|\Z)", re.ASCII)
 _PLAIN = re.compile(r"[A-Za-z0-9_./:@%+,^=-]+", re.ASCII)
 _QUOTED_PLAIN = re.compile(r'[^"$`\\]+')
@@ -53,9 +59,17 @@ class WordReader(ExpansionReader):
         source = self.text[start : self.pos]
         if not pieces:
             raise self.fail("a word is missing")
-        if "\\\n" in source and self.peek() and self.peek() in "<>(":
+        word = made(source, pieces, expands=not assigned)
+        if "\\\n" in source:
+            self._check_continued(word)
+        return word
+
+    def _check_continued(self, word: Word) -> None:
+        """Refuse a word that is more than a word because a line is continued in or behind it."""
+        if self.peek() and self.peek() in "<>(":
             raise self.fail("a line that is continued before an operator")
-        return made(source, pieces, expands=not assigned)
+        if RESERVED_WORD.fullmatch(word.text) and not self.quoted:
+            raise Unparsable(f"a line that is continued in the reserved word {word.text}")
 
     def part(self, char: str, pieces: list[Piece]) -> bool:
         """Read one part of a word; False at the end of the word."""
@@ -104,6 +118,8 @@ class WordReader(ExpansionReader):
         tilde = _TILDE.match(self.text, self.pos)
         if tilde is None:
             return
+        if self.text.startswith("\\\n", tilde.end()):
+            raise self.fail("a line that is continued behind a tilde")
         after = self.text[tilde.end() : tilde.end() + 1]
         if after and after in "\"'\\$`{}*?[]":
             if after not in "\"'\\":
