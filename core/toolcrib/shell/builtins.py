@@ -41,6 +41,14 @@ def _with_operands(words: Words, findings: Findings) -> str | None:
     return _always(words, findings) if len(words) > 1 else None
 
 
+def _jobs(words: Words, findings: Findings) -> str | None:
+    return (
+        _always(words, findings)
+        if any("x" in word.text or not word.literal for word in words[1:])
+        else None
+    )
+
+
 def _hash(words: Words, findings: Findings) -> str | None:
     if all(word.text in ("-r", "-l", "-t") for word in words[1:]):
         return None
@@ -153,6 +161,7 @@ _CHECKS: dict[str, Callable[[Words, Findings], str | None]] = {
     **dict.fromkeys(("mapfile", "readarray"), _mapfile),
     **dict.fromkeys(("test", "["), _test),
     "hash": _hash,
+    "jobs": _jobs,
     "shopt": _shopt,
     "set": _set,
     "printf": _printf,

@@ -54,7 +54,7 @@ class Findings:
 
     def note(self, reason: str) -> None:
         if self.problem is None:
-            self.problem = reason
+            self.problem = "".join(char if char.isprintable() else " " for char in reason)
 
     def add(self, command: SimpleCommand) -> None:
         if len(self.commands) >= MAX_COMMANDS:

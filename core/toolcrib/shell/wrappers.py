@@ -398,7 +398,7 @@ def _shell(name: str, words: Words) -> Unwrapped:
             index += 1
             letters = letters[:-1]
         if any(letter not in _SHELL_FLAGS + "s" for letter in letters):
-            if text.startswith("--") and not runs:
+            if text in ("--version", "--help"):
                 return Unwrapped()
             raise _Unsure(f"the option {text}")
         runs = runs or "c" in letters

@@ -125,6 +125,7 @@ def test_every_command_is_found(script: str, expected: list[str]) -> None:
         "declare -n a=b",
         "declare -i a=b",
         "let x=1",
+        "jobs -x rm y",
         "test -v 'x[$(b)]'",
         "printf -v 'x[$(b)]' a",
         "read 'x[$(b)]'",

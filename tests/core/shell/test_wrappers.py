@@ -150,6 +150,8 @@ def test_a_wrapper_around_nothing_is_a_command_like_any_other(script: str) -> No
         "bash -c $X",
         'bash -c "rm $X"',
         "bash -O extglob -c 'rm x'",
+        "bash --rcfile y -c 'rm x'",
+        "bash -ic 'rm x'",
         "eval $X",
         'eval "rm $X"',
         "trap $X EXIT",
