@@ -24,7 +24,7 @@ _INTRODUCING = frozenset({"then", "elif", "else", "do", "{"})
 _CLOSING = frozenset({"fi", "done", "esac", "}"})
 _FUNCTION = re.compile(r"\([ \t]*\)")
 _FUNCTION_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:-]*", re.ASCII)
-_RESUME = re.compile(r"[;&|\n(){}]")
+_RESUME = re.compile(r"[;&|\n(){}`]")
 _MAX_RESUMED = 100
 
 

@@ -185,6 +185,8 @@ def test_what_is_not_certain_is_not_analysed(script: str) -> None:
         ("a ${x@P} && rm x", "rm x"),
         ("a $(b ${!x}; rm x)", "rm x"),
         ("coproc rm x", "rm x"),
+        ('a "`b \\`rm x\\``"', "rm x"),
+        ("x[`rm x`]=1", "rm ?"),
         ("a; fi; rm x", "rm x"),
         ("if ${x@P}; then rm x; fi", "rm x"),
         ("a\r\nrm x", "rm x"),
