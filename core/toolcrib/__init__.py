@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from toolcrib.contract.result import ToolResult as ToolResult
     from toolcrib.contract.settings import settings as settings
     from toolcrib.contract.tool import Tool as Tool
+    from toolcrib.crib import Crib as Crib
     from toolcrib.errors import PathSecurityError as PathSecurityError
     from toolcrib.errors import RuntimeUnavailable as RuntimeUnavailable
     from toolcrib.errors import ToolcribError as ToolcribError
@@ -47,6 +48,8 @@ if TYPE_CHECKING:
     from toolcrib.paths import ResolvedPath as ResolvedPath
     from toolcrib.paths import Workspace as Workspace
     from toolcrib.paths import is_sensitive_file as is_sensitive_file
+    from toolcrib.permissions.touched import Match as Match
+    from toolcrib.permissions.touched import touches_path as touches_path
     from toolcrib.profiles import Profile as Profile
     from toolcrib.rules import literal_rule as literal_rule
     from toolcrib.rules import path_matcher as path_matcher
@@ -57,7 +60,6 @@ if TYPE_CHECKING:
     from toolcrib.runtimes import Lease as Lease
     from toolcrib.runtimes import RuntimeRegistry as RuntimeRegistry
     from toolcrib.schema import Alias as Alias
-    from toolcrib.session import Crib as Crib
     from toolcrib.session import Session as Session
     from toolcrib.session import open_session as open_session
     from toolcrib.shell import analyse_command as analyse_command
@@ -87,9 +89,11 @@ _HOMES = {
     "toolcrib.contract.result": ["MediaPart", "TextPart", "ToolResult"],
     "toolcrib.contract.settings": ["settings"],
     "toolcrib.contract.tool": ["Tool"],
+    "toolcrib.crib": ["Crib"],
     "toolcrib.errors": ["PathSecurityError", "RuntimeUnavailable", "ToolcribError"],
     "toolcrib.features": ["Feature"],
     "toolcrib.paths": ["ResolvedPath", "Workspace", "is_sensitive_file"],
+    "toolcrib.permissions.touched": ["Match", "touches_path"],
     "toolcrib.profiles": ["Profile"],
     "toolcrib.rules": ["literal_rule", "path_matcher", "text_matcher"],
     "toolcrib.runtime": ["Launch", "LocalRuntime", "Runtime"],
@@ -97,7 +101,7 @@ _HOMES = {
     "toolcrib.schema": ["Alias"],
     "toolcrib.shell": ["analyse_command"],
     "toolcrib.shell.model": ["CommandAnalysis"],
-    "toolcrib.session": ["Crib", "Session", "open_session"],
+    "toolcrib.session": ["Session", "open_session"],
 }
 _PLACES = {name: module for module, names in _HOMES.items() for name in names}
 

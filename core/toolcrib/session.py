@@ -1,4 +1,4 @@
-"""A session: one workspace, its configuration and its agents; and the process they live in."""
+"""A session: one workspace, its configuration and its agents."""
 
 from __future__ import annotations
 
@@ -8,32 +8,25 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Self, get_args
 
 from toolcrib.agent import Agent, ToolInfo
-from toolcrib.binding import Binding, Offers
+from toolcrib.binding import Binding
 from toolcrib.config.folders import state_folder
 from toolcrib.config.load import load_settings
 from toolcrib.config.permission import Mode
-from toolcrib.config.sections import build_section
+from toolcrib.config.sections import build_entries, build_section, check_section
 from toolcrib.config.settings import Settings
 from toolcrib.config.watch import ConfigWatch
-from toolcrib.contract.contribution import RuntimeContribution
+from toolcrib.crib import Crib, offer_services
 from toolcrib.decisions import Decision
-from toolcrib.errors import ConfigError, Notice, PluginError, RuntimeUnavailable
-from toolcrib.features import Feature
+from toolcrib.errors import ConfigError, Notice, RuntimeUnavailable
 from toolcrib.paths import Workspace
 from toolcrib.permissions.ruleset import RuleSet
 from toolcrib.plugins.hook_calls import Implementation
-from toolcrib.plugins.loader import PluginHost, describe, wanted_sources
-from toolcrib.plugins.records import OWN_DISTRIBUTION
 from toolcrib.profiles import Profile, resolve_profile
-from toolcrib.runtime import LOCAL, LocalRuntime, Runtime
+from toolcrib.runtime import LocalRuntime, Runtime
 from toolcrib.services import Scope
-
-PERMISSION_PLUGIN = "permissions"
-
-T = TypeVar("T")
 
 if TYPE_CHECKING:
     from toolcrib.approvals.store import SessionApprovals
@@ -46,76 +39,6 @@ if TYPE_CHECKING:
     from toolcrib.pipeline.scheduler import Scheduler
     from toolcrib.runtimes import Generation
     from toolcrib.truncation import OutputStore
-
-
-class Crib:
-    """The plugins and services of a process, shared by its sessions."""
-
-    def __init__(self, plugins: PluginHost) -> None:
-        self.plugins = plugins
-        self.scope = Scope("crib")
-        self._collected: dict[str, list[Any]] = {}
-        plugins.on_change(self._plugins_changed)
-        offer_services(plugins, self.scope)
-
-    async def aclose(self) -> None:
-        """Close the services of the process; a session does so for the plugins that it loaded."""
-        await self.scope.aclose()
-
-    def _plugins_changed(self) -> None:
-        self._collected.clear()
-        offer_services(self.plugins, self.scope)
-
-    @staticmethod
-    def load(
-        *,
-        blocked: Iterable[str] = (),
-        autoload: bool = True,
-        environ: Mapping[str, str] | None = None,
-    ) -> Crib:
-        """Find and load the installed plugins; without `autoload` only the builtin ones."""
-        from toolcrib.plugins.entry_points import find_plugins
-
-        sources = wanted_sources(os.environ if environ is None else environ, find_plugins())
-        if not autoload:
-            sources = [s for s in sources if s.distribution == OWN_DISTRIBUTION]
-        plugins = PluginHost(blocked=blocked)
-        plugins.load(sources)
-        return Crib(plugins)
-
-    def features(self) -> list[Feature]:
-        """The features that plugins describe."""
-        return [feature for _, feature in self._collect("contribute_feature", Feature)]
-
-    def profiles(self) -> dict[str, Profile]:
-        """The profiles that plugins offer, by name; the first one with a name counts."""
-        found: dict[str, Profile] = {}
-        for _, profile in self._collect("contribute_profile", Profile):
-            found.setdefault(profile.name, profile)
-        return found
-
-    def runtimes(self) -> Offers:
-        """The runtimes that plugins offer beside `local`, by name, each with its plugin's."""
-        found: dict[str, tuple[str, RuntimeContribution]] = {}
-        for plugin, item in self._collect("contribute_runtime", RuntimeContribution):
-            if item.id == LOCAL or item.id in found:
-                problem = f"there is a runtime {item.id!r} already; give yours another name"
-                self.plugins.report(plugin, "duplicate", problem)
-            else:
-                found[item.id] = (plugin, item)
-        return found
-
-    def _collect(self, hook: str, kind: type[T]) -> list[tuple[str, T]]:
-        """What plugins answer to a hook, each with its plugin's name."""
-        if hook not in self._collected:
-            items = []
-            for plugin, item in self.plugins.collect(hook):
-                if isinstance(item, kind):
-                    items.append((plugin, item))
-                else:
-                    self.plugins.report(plugin, "contribute", f"{hook} gave {item!r}")
-            self._collected[hook] = items
-        return self._collected[hook]
 
 
 class Session:
@@ -140,7 +63,7 @@ class Session:
         interact: InteractionHandler | None = None,
         owns_crib: bool = False,
     ) -> None:
-        require_permissions(crib.plugins)
+        crib.require_permissions()
         self.crib = crib
         self._owns_crib = owns_crib
         self.id = f"{time.strftime('%Y%m%d-%H%M%S')}-{os.urandom(4).hex()}"
@@ -172,6 +95,7 @@ class Session:
         self._take_profile(chosen)
         offer_services(crib.plugins, self.main.scope)
         self.main.refresh("start")
+        self._check_features()
         self._audit = self._open_audit()
         self.binding.moved = self._runtime_changed
         self.binding.lost = self._runtime_lost
@@ -323,7 +247,15 @@ class Session:
         self.binding.renew()
         self._close_audit()
         self.main.refresh("configuration", renew="all")
+        self._check_features()
         self._audit = self._open_audit()
+
+    def _check_features(self) -> None:
+        """Raise ConfigError when a feature that is on cannot use its part of the configuration."""
+        for feature in self.crib.features():
+            for section, place in feature.settings.items():
+                if self.main.features[feature.name].enabled and section in self.settings.sections():
+                    check_section(load_factory(place), self.settings)
 
     def _take_profile(self, profile: Profile) -> None:
         """Work out once what every call asks for: the mode, and the rules in force."""
@@ -346,6 +278,14 @@ class Session:
     def section(self, name: str) -> Mapping[str, Any]:
         """The values of a table of the configuration; empty when nobody sets any."""
         return self.settings.section(name)
+
+    def entries(self, cls: type[T]) -> tuple[tuple[str, T], ...]:
+        """The entries of the array of tables that a class describes, each with its place.
+
+        `cls` is marked with `settings(section, each_needs=...)`. Raises ConfigError when an entry
+        cannot be used.
+        """
+        return build_entries(cls, self.settings)
 
     def subscribe(self, listener: Callable[[Event], None]) -> Callable[[], None]:
         """Have every event given to `listener`; returns the function that ends it."""
@@ -465,54 +405,10 @@ class Session:
         scope.use_settings(lambda cls: build_section(cls, self.settings))
 
 
-def require_permissions(plugins: PluginHost) -> None:
-    """Refuse to go on without the plugin that asks the permission question.
-
-    Blocking it is the user's right; losing it to a fault would let every call run. Raises
-    PluginError.
-    """
-    record = plugins.records.get(PERMISSION_PLUGIN)
-    if record is None:
-        raise PluginError(
-            "toolcrib's own plugins were not found: it has to be installed (pip install -e . in a "
-            "checkout), being on the import path is not enough"
-        )
-    if record.status == "failed":
-        reasons = "; ".join(f.reason for f in plugins.failures if f.plugin == record.name)
-        raise PluginError(
-            f"the permission plugin could not be loaded, so nothing may run: {reasons}"
-        )
-
-
 def require_mode(mode: str) -> None:
     """Raise ValueError when there is no such permission mode."""
     if mode not in get_args(Mode):
         raise ValueError(f"there is no mode {mode!r}: use one of {', '.join(get_args(Mode))}")
-
-
-def offer_services(plugins: PluginHost, scope: Scope) -> None:
-    """Let every plugin that has not done so yet register its services in a scope."""
-    for record in list(plugins.records.values()):
-        asked = any(provider is record.plugin for provider in scope.providers)
-        if record.status == "loaded" and "contribute_service" in record.hooks and not asked:
-            scope.providers.append(record.plugin)
-            try:
-                record.plugin.contribute_service(scope)
-            except (Exception, SystemExit) as error:
-                message = f"contribute_service failed: {describe(error)}"
-                plugins.report(record.name, "contribute", message)
-
-
-def _register(plugins: PluginHost, plugin: object) -> None:
-    """Register a plugin of the host's own, which ought to work: it may be there to guard."""
-    record = plugins.register(plugin)
-    reasons = [f.reason for f in plugins.failures if f.plugin == record.name]
-    if record.status == "failed":
-        raise PluginError(f"the plugin {record.name!r} cannot be used: {'; '.join(reasons)}")
-    if not record.hooks:
-        raise PluginError(
-            f"{plugin!r} is no plugin: it has no function marked with @toolcrib.hookimpl"
-        )
 
 
 def open_session(
@@ -573,7 +469,7 @@ def open_session(
     if crib is None:
         crib = Crib.load(blocked=settings.plugins.blocked, autoload=autoload, environ=environ)
     for plugin in plugins:
-        _register(crib.plugins, plugin)
+        crib.register(plugin)
     folders = dict.fromkeys((*settings.workspace.additional_dirs, *additional_dirs))
     return Session(
         crib,

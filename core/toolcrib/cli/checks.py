@@ -12,9 +12,10 @@ from attrs import frozen
 from toolcrib.config.load import merge_sources, read_sources
 from toolcrib.config.merge import merge_readings
 from toolcrib.config.reading import CORE_TABLES, doubts
-from toolcrib.config.sections import build_section
+from toolcrib.config.sections import check_section
 from toolcrib.config.settings import Settings
 from toolcrib.config.structuring import structure
+from toolcrib.crib import Crib
 from toolcrib.errors import ConfigError, Notice
 from toolcrib.features import feature_notices, feature_variable, resolve_features
 from toolcrib.paths import Workspace
@@ -23,7 +24,6 @@ from toolcrib.plugins.records import normalised
 from toolcrib.policy import MCP_PREFIX, find_inactive_tool_patterns, suggest
 from toolcrib.profiles import DEFAULT, Profile, resolve_profile
 from toolcrib.runtime import LOCAL
-from toolcrib.session import Crib
 
 _VARIABLES = tuple(
     f"TOOLCRIB_{name}"
@@ -176,7 +176,7 @@ class _Check:
                 continue
             module, _, attribute = declared[name].partition(":")
             try:
-                build_section(getattr(import_module(module), attribute), self._settings)
+                check_section(getattr(import_module(module), attribute), self._settings)
             except ConfigError as error:
                 yield from error.problems
 

@@ -156,7 +156,7 @@ def _check_free(names: Names) -> None:
     """Refuse names that something installed has: one of the two would hide the other."""
     from importlib_metadata import PackageNotFoundError, distribution
 
-    from toolcrib.session import Crib
+    from toolcrib.crib import Crib
 
     try:
         distribution(names.distribution)

@@ -105,8 +105,8 @@ class PathEffect:
     """A path that a command reads, lists or writes.
 
     Attributes:
-        operation: deleting is writing; a listing (`ls`, `find`, `stat`) shows names and sizes and no
-            content.
+        operation: deleting is writing; a listing (`ls`, `find`, `stat`) shows names and sizes, and
+            no content.
         path: absolute and normalised, links not followed; with `glob`, a pattern of bash; None when
             it is not known.
         recursive: everything below it too.

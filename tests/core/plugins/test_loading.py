@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from toolcrib.crib import Crib
 from toolcrib.plugins.entry_points import find_plugins
 from toolcrib.plugins.loader import PluginHost, wanted_sources
-from toolcrib.session import Crib
 
 GOOD = """
 import toolcrib
