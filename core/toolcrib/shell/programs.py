@@ -226,10 +226,13 @@ _SHOWING_UNLESS_TOLD: dict[str, Program] = {
     "uniq": Program(
         harmless="listed",
         role="in-out",
+        stops=True,  # not everywhere, but what it takes for a name it would write
         flags="-cdDiuz --count --repeated --all-repeated --ignore-case --unique --group",
         values="-fsw --skip-fields --skip-chars --check-chars",
     ),
-    "xxd": Program(harmless="listed", role="in-out", flags="-abCdeEirpuRt", values="-cgnlos"),
+    "xxd": Program(
+        harmless="listed", role="in-out", stops=True, flags="-abCdeEirpuRt", values="-cgnlos"
+    ),
     "tree": Program(
         harmless="listed",
         folder=True,

@@ -150,7 +150,7 @@ READING = {
     "uname -a": "",
     "whoami": "",
     "id -u": "",
-    "hostname -f": "",
+    "hostname": "",
     "which git": "",
     "type ls": "",
     "command -v git": "",
@@ -280,6 +280,7 @@ CHANGING = {
     "shuf -o b.txt a.txt": ">b.txt a.txt",
     "uniq a.txt b.txt": "a.txt >b.txt",
     "uniq $X": "? >?",
+    "xxd a.txt -c": "a.txt >-c",
     "xxd -r a.txt b.txt": "a.txt >b.txt",
     "tree -o b.txt": ">b.txt .",
     "split -l 10 a.txt part": "a.txt >part >*part*",
@@ -588,24 +589,26 @@ def installed() -> list[str]:
     return [
         name
         for name, program in PROGRAMS.items()
-        if program.harmless != "never" and shutil.which(name) and name not in ("sleep", "tail")
+        if program.harmless != "never"
+        and shutil.which(name)
+        and name not in ("sleep", "tail", "file", "ps")
     ]
 
 
-@pytest.mark.parametrize("name", installed())
-def test_no_option_that_is_listed_as_harmless_writes(name: str, scratch: Path) -> None:
-    """Each option of the table with the real program; of some programs, every letter."""
-    program = PROGRAMS[name]
-    letters = {f"-{letter}" for letter in string.ascii_letters + string.digits}
-    options = program.known | (letters if program.harmless == "always" else set())
-    tried = []
-    for option in sorted(options):
-        for words in ([option, "a.txt", "new"], ["a.txt", option, "new"], [option]):
-            if effects_of(command(name, *words), HOME)[1]:
-                tried.append(f"timeout -s KILL 2 {name} {' '.join(words)} < /dev/null")
+def test_no_option_that_is_listed_as_harmless_writes(scratch: Path) -> None:
+    """Each option of the table with the real programs; of some programs, every letter."""
     before = contents(scratch)
-    run(scratch, "\n".join(tried), seconds=60)
-    assert contents(scratch) == before
+    for name in installed():
+        program = PROGRAMS[name]
+        letters = string.ascii_letters if program.harmless == "always" else ""
+        options = program.known | {f"-{letter}" for letter in letters}
+        tried = []
+        for option in sorted(options):
+            for words in ([option, "a.txt", "new"], ["a.txt", option]):
+                if effects_of(command(name, *words), HOME)[1]:
+                    tried.append(f"{name} {' '.join(words)}")
+        run(scratch, "\n".join(tried))
+        assert contents(scratch) == before, name
 
 
 UNSURE = st.sampled_from(["$X", "-$X", "--$X", "a$X", "-o$X", '"$X"', "*", "?", "{a,b}"])
