@@ -25,6 +25,8 @@ class Feature:
         name: in lower case, with hyphens.
         default: whether the feature is on when nobody decides.
         surface: what turning it on adds for the model, in a few words.
+        needs: a table of the configuration without which there is nothing for it to do: as long as
+            nobody sets it the feature is off, whoever turns it on.
         plugins: the names of the plugins that belong to it.
         settings: tables of the configuration that it reads, each with the place of the attrs
             class that describes it.
@@ -34,6 +36,7 @@ class Feature:
     description: str
     default: bool = True
     surface: str = ""
+    needs: str | None = None
     plugins: tuple[str, ...] = ()
     settings: Mapping[str, str] = field(factory=dict)
 
@@ -86,6 +89,9 @@ def _state(
     feature: Feature, settings: Settings, profile: Profile, environ: Mapping[str, str]
 ) -> FeatureState:
     name, variable = feature.name, feature_variable(feature.name)
+    if feature.needs is not None and feature.needs not in settings.sections():
+        remedy = f"set [{feature.needs}] in toolcrib.toml"
+        return FeatureState(enabled=False, decided_by="default", remedy=remedy)
     if text := environ.get(variable):
         enabled = _is_on(variable, text)
         remedy = f"unset {variable}, or set it to {_digit(not enabled)}"

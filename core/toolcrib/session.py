@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, get_args
+from typing import TYPE_CHECKING, Any, Self, TypeVar, get_args
 
 from toolcrib.agent import Agent, ToolInfo
 from toolcrib.binding import Binding
@@ -24,9 +24,12 @@ from toolcrib.errors import ConfigError, Notice, RuntimeUnavailable
 from toolcrib.paths import Workspace
 from toolcrib.permissions.ruleset import RuleSet
 from toolcrib.plugins.hook_calls import Implementation
+from toolcrib.plugins.loader import load_factory
 from toolcrib.profiles import Profile, resolve_profile
 from toolcrib.runtime import LocalRuntime, Runtime
 from toolcrib.services import Scope
+
+T = TypeVar("T")
 
 if TYPE_CHECKING:
     from toolcrib.approvals.store import SessionApprovals
@@ -252,10 +255,11 @@ class Session:
 
     def _check_features(self) -> None:
         """Raise ConfigError when a feature that is on cannot use its part of the configuration."""
+        written = self.settings.sections()
         for feature in self.crib.features():
-            for section, place in feature.settings.items():
-                if self.main.features[feature.name].enabled and section in self.settings.sections():
-                    check_section(load_factory(place), self.settings)
+            if self.main.features[feature.name].enabled:
+                for section in feature.settings.keys() & written:
+                    check_section(load_factory(feature.settings[section]), self.settings)
 
     def _take_profile(self, profile: Profile) -> None:
         """Work out once what every call asks for: the mode, and the rules in force."""

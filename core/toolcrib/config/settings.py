@@ -102,12 +102,12 @@ class Settings:
         return tuple(entry for array in arrays if isinstance(array, list) for entry in array)
 
     def sections(self) -> tuple[str, ...]:
-        """The names of all tables that are set somewhere."""
+        """The names of all tables and arrays of tables that are set somewhere."""
         names = (
             name
             for layer in self.layers
             for name, value in layer.data.items()
-            if isinstance(value, Mapping)
+            if isinstance(value, Mapping | list)
         )
         return tuple(dict.fromkeys(names))
 

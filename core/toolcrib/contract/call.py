@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, MutableSet
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 from attrs import define, field
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from toolcrib.permissions.approved import Approved
     from toolcrib.permissions.ruleset import RuleSet
     from toolcrib.plugins.hook_calls import Implementation
+
+T = TypeVar("T")
 
 OutcomeKind = Literal[
     "executed",
@@ -72,6 +74,10 @@ class SessionView(Protocol):
 
     def section(self, name: str) -> Mapping[str, Any]:
         """The values of a table of the configuration."""
+        ...
+
+    def entries(self, cls: type[T]) -> tuple[tuple[str, T], ...]:
+        """The entries of the array of tables that a class describes, each with its place."""
         ...
 
     def report(self, plugin: str, stage: str, message: str) -> None:
