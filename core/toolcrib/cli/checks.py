@@ -33,6 +33,7 @@ _VARIABLES = tuple(
         "MODE",
         "PLUGINS",
         "PROFILE",
+        "RUNTIME",
         "STATE",
         "TRUST_WORKSPACE",
     )
