@@ -171,6 +171,8 @@ class CommandReader(WordReader):
             return
         if RESERVED_WORD.fullmatch(word.text) or _ASSIGNMENT.match(word.text):
             raise Unparsable(f"the reserved word {word.source} in an odd place")
+        if word.text.startswith("-"):
+            raise Unparsable(f"the option {word.source} in the place of a program")
 
     def _assignment(self, parts: _Parts) -> bool:
         words = parts.words
@@ -198,7 +200,7 @@ class CommandReader(WordReader):
         if declares:
             source = self.text[start : self.pos]
             words.append(Word(source, found.group() + value.text))
-            if self.scope.posix and not value.literal:
+            if self.scope.posix and (not value.literal or "~" in source):
                 self.findings.note(f"a value that some shells split: {source}")
         return True
 

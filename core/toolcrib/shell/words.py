@@ -55,7 +55,7 @@ class WordReader(ExpansionReader):
             elif not self.part(char, pieces):
                 break
             elif self.peek() == "~" and tilde_expands_behind(pieces, assigned=assigned):
-                self._tilde(pieces)
+                self._tilde(pieces, certain=assigned or not self.scope.posix)
         source = self.text[start : self.pos]
         if not pieces:
             raise self.fail("a word is missing")
@@ -114,7 +114,7 @@ class WordReader(ExpansionReader):
             self.pos += 1
         return True
 
-    def _tilde(self, pieces: list[Piece]) -> None:
+    def _tilde(self, pieces: list[Piece], *, certain: bool = True) -> None:
         tilde = _TILDE.match(self.text, self.pos)
         if tilde is None:
             return
@@ -128,7 +128,7 @@ class WordReader(ExpansionReader):
             return
         self.pos = tilde.end()
         self.findings.home_used = True
-        home = self.scope.home_dir if not tilde.group(1) else None
+        home = self.scope.home_dir if certain and not tilde.group(1) else None
         pieces.append((EXPANDED, UNKNOWN) if home is None else (QUOTED, home))
 
     def _backslash(self, pieces: list[Piece]) -> None:

@@ -165,6 +165,7 @@ def test_every_command_is_found(script: str, expected: list[str]) -> None:
         "a 3\\\n>b",
         "a $\\\n(b)",
         "x=$(>1 ! a)",
+        "x=$(time >o -p a)",
         "FOO\\\n=1 a",
         "LC_ALL=zh_CN.GBK; a 'é|b'",
         "(" * 200 + "a" + ")" * 200,

@@ -51,6 +51,7 @@ def inside(analysis: CommandAnalysis) -> list[str]:
         ("xargs -i mv {} a", ["xargs>mv ? a"]),
         ("sh -c 'rm x; ls'", ["sh>rm x", "sh>ls"]),
         ("bash -euo pipefail -c 'rm x' a b", ["bash>rm x"]),
+        ("sh -c 'rm x=~'", ["sh>rm x=?"]),
         ("bash -lc 'rm x'", ["bash>rm x"]),
         ("xargs sh -c 'rm \"$@\"' _", ["xargs>sh>rm ?"]),
         ("eval rm x", ["eval>rm x"]),
