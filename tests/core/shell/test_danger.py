@@ -258,7 +258,9 @@ NAMES = ["rm", "dd", "find", "git", "chmod", "kill", "tee", "cp", "sh", "curl", 
     st.sampled_from([None, "/", ROOT]),
 )
 @settings(max_examples=300, deadline=None)
-def test_any_commands_are_answered(scripts: list[tuple[str, list[str]]], folder: str | None) -> None:
+def test_any_commands_are_answered(
+    scripts: list[tuple[str, list[str]]], folder: str | None
+) -> None:
     commands = [
         SimpleCommand(
             source=" ".join([name, *words]),
