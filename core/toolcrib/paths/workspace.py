@@ -40,7 +40,10 @@ class Workspace:
         additional_dirs: absolute directories that count as inside too.
         home_dir: absolute; what `~` stands for. Without it, `~` is an ordinary name.
         hidden: absolute paths of files and directories that tools see nothing of.
+        shown: absolute paths in a hidden directory that are seen after all; of `hidden` and
+            `shown`, the deepest path that holds another decides over it.
         writable: absolute paths; only what lies at or below them may be written. None allows any.
+        read_only: absolute paths that may not be written, whatever `writable` says.
 
     Raises:
         ValueError: a directory is not absolute.
@@ -53,6 +56,8 @@ class Workspace:
     writable: tuple[str, ...] | None = field(
         default=None, converter=optional(_absolute_dirs), kw_only=True
     )
+    shown: tuple[str, ...] = field(default=(), converter=_absolute_dirs, kw_only=True)
+    read_only: tuple[str, ...] = field(default=(), converter=_absolute_dirs, kw_only=True)
 
     def resolve(
         self, path: str, operation: Operation, *, check_sensitive: bool = True
@@ -93,22 +98,25 @@ class Workspace:
                 code="PATH_OUTSIDE_WORKSPACE",
                 path=resolved.raw,
             )
-        if operation == "write" and self.writable is not None and not self.may_write(real):
-            raise PathSecurityError(
-                f"path {resolved.raw!r} may be read but not written: the runtime that tools act in "
-                f"allows writing only in {', '.join(map(repr, self.writable)) or 'no place'}",
-                code="PATH_READ_ONLY",
-                path=resolved.raw,
-            )
+        if operation == "write" and not self.may_write(real):
+            raise self._read_only_error(resolved.raw, real)
         return real
 
     def hides(self, path: str) -> bool:
         """Tell whether an absolute path is hidden from tools, judged by its text alone."""
-        return f"{path}/".startswith(self._hidden_prefixes)
+        whole = f"{path}/"
+        if not whole.startswith(self._hidden_prefixes):
+            return False
+        shown = [len(prefix) for prefix in self._shown_prefixes if whole.startswith(prefix)]
+        hidden = [len(prefix) for prefix in self._hidden_prefixes if whole.startswith(prefix)]
+        return max(hidden) > max(shown, default=0)
 
     def may_write(self, path: str) -> bool:
         """Tell whether an absolute real path is where tools may write."""
-        return self.writable is None or f"{path}/".startswith(self._writable_prefixes)
+        whole = f"{path}/"
+        if self.read_only and whole.startswith(self._read_only_prefixes):
+            return False
+        return self.writable is None or whole.startswith(self._writable_prefixes)
 
     def contains(self, path: str) -> bool:
         """Tell whether an absolute path lies inside, judged by its text alone."""
@@ -123,6 +131,18 @@ class Workspace:
                 return "."
         return path
 
+    def _read_only_error(self, raw: str, real: str) -> PathSecurityError:
+        if self.read_only and f"{real}/".startswith(self._read_only_prefixes):
+            reason = "protects it, since programs outside would trust it: ask the user to change it"
+        else:
+            places = ", ".join(map(repr, self.writable or ())) or "no place"
+            reason = f"allows writing only in {places}"
+        return PathSecurityError(
+            f"path {raw!r} may be read but not written: the runtime that tools act in {reason}",
+            code="PATH_READ_ONLY",
+            path=raw,
+        )
+
     @cached_property
     def _prefixes(self) -> tuple[str, ...]:
         return tuple(map(containment_prefix, (self.root, *self.additional_dirs)))
@@ -135,11 +155,23 @@ class Workspace:
     @cached_property
     def _hidden_prefixes(self) -> tuple[str, ...]:
         """Of the paths as they are spelled, and as they are without links."""
-        return tuple(map(containment_prefix, (*self.hidden, *map(os.path.realpath, self.hidden))))
+        return _spelled_and_real(self.hidden)
+
+    @cached_property
+    def _shown_prefixes(self) -> tuple[str, ...]:
+        return _spelled_and_real(self.shown)
+
+    @cached_property
+    def _read_only_prefixes(self) -> tuple[str, ...]:
+        return tuple(map(containment_prefix, map(os.path.realpath, self.read_only)))
 
     @cached_property
     def _writable_prefixes(self) -> tuple[str, ...]:
         return tuple(map(containment_prefix, map(os.path.realpath, self.writable or ())))
+
+
+def _spelled_and_real(paths: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(map(containment_prefix, (*paths, *map(os.path.realpath, paths))))
 
 
 def _hidden_error(raw: str) -> PathSecurityError:

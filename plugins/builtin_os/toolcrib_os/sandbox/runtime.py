@@ -1,0 +1,233 @@
+"""The runtime `sandbox`: how a command is started in it, and what file tools see of it."""
+
+from __future__ import annotations
+
+import os
+import platform
+import resource
+import shutil
+import tempfile
+import weakref
+from collections.abc import Mapping, Sequence
+
+from attrs import evolve
+
+from toolcrib import Launch, LocalRuntime, RuntimeUnavailable, Workspace
+from toolcrib_os.sandbox.bwrap import command_line, find_bwrap, mounts, unavailable
+from toolcrib_os.sandbox.cgroups import make_group, remove_group
+from toolcrib_os.sandbox.hiding import listening_sockets, safe_environment, workspace_secrets
+from toolcrib_os.sandbox.protecting import (
+    Placeholder,
+    protected_names,
+    protected_places,
+    traps,
+    wanted_placeholders,
+)
+from toolcrib_os.sandbox.seccomp import filter_program
+from toolcrib_os.sandbox.settings import SandboxSettings
+from toolcrib_os.sandbox.view import Kind, View, build_view, roots
+from toolcrib_os.sandbox.watch import Command, Watch
+
+_OWN_COUNT = (5, 14)
+"""Since this kernel, processes are counted for each user namespace by itself."""
+
+
+class SandboxRuntime:
+    """This machine under bubblewrap.
+
+    Raises RuntimeUnavailable at construction where that cannot work; there is no fall-back.
+    """
+
+    id = "sandbox"
+    capabilities = frozenset({"fs", "process"})
+
+    def __init__(
+        self, workspace: Workspace, local: LocalRuntime, settings: SandboxSettings
+    ) -> None:
+        self._settings = settings
+        self._outside = dict(local.environment)
+        self._program = find_bwrap(local.environment.get("PATH"))
+        if "/" in roots(workspace):
+            raise unavailable("the workspace is the whole file system: open it in a folder")
+        self._workspace = workspace
+        self._view = build_view(workspace, settings, self._outside)
+        self._placeholders: dict[str, Placeholder] = {}
+        self._watch = Watch(settings, self._release)
+        self._folder: str | None = None
+        self._group: str | None = None
+        self._launched = 0
+        self._closed = False
+
+    @property
+    def status(self) -> str:
+        return "disposed" if self._closed else "ready"
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        kept = safe_environment(self._outside, self._settings.environment)
+        return {"XDG_CACHE_HOME": "/tmp/.cache", **kept, "TMPDIR": "/tmp"}
+
+    @property
+    def shell(self) -> str:
+        return LocalRuntime(environment=self._outside).shell
+
+    def confine(self, workspace: Workspace) -> Workspace:
+        view = self._view
+        if set(roots(workspace)) != set(roots(self._workspace)):
+            view = build_view(workspace, self._settings, self._outside)
+        more = self._settings.protected
+        return evolve(
+            workspace,
+            hidden=view.of("hide", "temporary"),
+            shown=(workspace.root, *workspace.additional_dirs, *view.of("read", "write")),
+            writable=view.of("write"),
+            read_only=tuple(
+                path for root in view.of("write") for path in protected_names(root, more)
+            ),
+        )
+
+    def launch(self, argv: Sequence[str], *, cwd: str, environment: Mapping[str, str]) -> Launch:
+        if self._closed:
+            raise RuntimeUnavailable(
+                "the sandbox is closed", code="runtime.unavailable", runtime=self.id
+            )
+        folder = self._prepared()
+        with self._watch.lock:
+            view = self._view_now()
+            self._launched += 1
+            status = os.path.join(folder, f"{self._launched}.json")
+            self._watch.add(
+                Command(
+                    status,
+                    view.of("write"),
+                    [
+                        path
+                        for root in self._view.of("write")
+                        for path in traps(root, self._settings.protected)
+                    ],
+                )
+            )
+        line = command_line(
+            self._program,
+            argv,
+            mounted=[*mounts(view, self._settings), *self._links()],
+            cwd=os.path.realpath(cwd),
+            network=self._settings.network,
+            files=(status, os.path.join(folder, "filter")),
+            limits=self._limits(),
+            groups=[self._group] if self._group else [],
+            threads=self._bound if os.getuid() and _counts_by_namespace() else None,
+        )
+        return Launch(line, cwd, safe_environment(environment, self._settings.environment))
+
+    async def aclose(self) -> None:
+        import asyncio
+
+        self._closed = True
+        await asyncio.to_thread(self._watch.stop)
+        if self._folder is not None:
+            self._remove()
+            self._folder = None
+
+    @property
+    def _bound(self) -> int:
+        """Above the limit at which a command is ended, so that the watch sees it passed."""
+        return self._settings.processes + 64
+
+    def _prepared(self) -> str:
+        """The folder of what bubblewrap reads and writes, made at the first use."""
+        if self._folder is None:
+            folder = tempfile.mkdtemp(prefix="toolcrib-sandbox-", dir=self._outside_folder())
+            self._group = make_group(self._bound)
+            self._remove = weakref.finalize(self, _clean_up, folder, self._group)
+            with open(os.path.join(folder, "filter"), "wb") as file:
+                file.write(filter_program() or b"")
+            self._folder = folder
+        return self._folder
+
+    def _outside_folder(self) -> str:
+        """A folder that no command can write to, nor move away."""
+        user = self._outside.get("XDG_RUNTIME_DIR", "")
+        for folder in (user, tempfile.gettempdir(), "/tmp", "/var/tmp"):
+            usable = folder and os.path.isdir(folder) and os.access(folder, os.W_OK | os.X_OK)
+            if usable and self._view.kind(os.path.realpath(folder)) != "write":
+                return folder
+        raise unavailable(
+            "the folder for temporary files lies in the workspace: set TMPDIR to another one"
+        )
+
+    def _view_now(self) -> View:
+        """The view with what may have changed since the last command."""
+        places: dict[str, Kind] = dict(self._view.places)
+        for path in listening_sockets():
+            real = os.path.realpath(path)
+            if os.path.lexists(real) and not self._view.covered(real):
+                places[real] = "hide"
+        for root in self._view.of("write"):
+            if os.path.isdir(root):
+                self._hold(root)
+                if self._settings.hide_workspace_secrets:
+                    secrets = workspace_secrets(root)
+                    places.update((path, "hide") for path in secrets)
+                for path, kind in protected_places(root, self._settings.protected):
+                    if kind == "read" or path not in places:
+                        places[path] = kind
+        for path, held in self._placeholders.items():
+            if not os.path.isdir(held.path):
+                places[path] = "hide"
+        return View(places)
+
+    def _hold(self, root: str) -> None:
+        for path, folder in wanted_placeholders(root):
+            held = self._placeholders.get(path)
+            if held is None or not held.there:
+                if held is not None:
+                    self._placeholders.pop(path).release()
+                new = Placeholder.hold(path, folder=folder)
+                if new is not None:
+                    self._placeholders[path] = new
+
+    def _release(self) -> None:
+        # Folders in folders go first.
+        for path in sorted(self._placeholders, reverse=True):
+            self._placeholders.pop(path).release()
+
+    def _links(self) -> list[str]:
+        """The workspace as it is spelled, where the links on the way to it are hidden."""
+        found: list[str] = []
+        for spelled in (self._workspace.root, *self._workspace.additional_dirs):
+            real = os.path.realpath(spelled)
+            parent = os.path.realpath(os.path.dirname(spelled))
+            if real != spelled and os.path.islink(spelled) and self._view.covered(parent):
+                found += ["--symlink", real, os.path.join(parent, os.path.basename(spelled))]
+        return found
+
+    def _limits(self) -> dict[str, int]:
+        settings = self._settings
+        wanted = {
+            "c": (resource.RLIMIT_CORE, 0, 1),
+            "t": (resource.RLIMIT_CPU, settings.cpu_s, 1),
+            "f": (resource.RLIMIT_FSIZE, settings.file_size_mb << 20, 512),
+            "d": (resource.RLIMIT_DATA, settings.memory_mb << 20, 1024),
+            "n": (resource.RLIMIT_NOFILE, settings.open_files, 1),
+        }
+        return {
+            letter: _within_hard_limit(which, amount) // unit
+            for letter, (which, amount, unit) in wanted.items()
+        }
+
+
+def _within_hard_limit(which: int, amount: int) -> int:
+    hard = resource.getrlimit(which)[1]
+    return amount if hard == resource.RLIM_INFINITY else min(amount, hard)
+
+
+def _counts_by_namespace() -> bool:
+    numbers = platform.release().split("-")[0].split(".")[:2]
+    return tuple(int(number) for number in numbers if number.isdecimal()) >= _OWN_COUNT
+
+
+def _clean_up(folder: str, group: str | None) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    if group:
+        remove_group(group)
