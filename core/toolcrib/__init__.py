@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from toolcrib.contract.display import DiffDisplay as DiffDisplay
     from toolcrib.contract.display import FileIODisplay as FileIODisplay
     from toolcrib.contract.display import GenericDisplay as GenericDisplay
+    from toolcrib.contract.events import PermissionDecided as PermissionDecided
     from toolcrib.contract.execution import Execution as Execution
     from toolcrib.contract.execution import RunnableExecution as RunnableExecution
     from toolcrib.contract.function_tool import tool as tool
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from toolcrib.permissions.touched import Match as Match
     from toolcrib.permissions.touched import touches_path as touches_path
     from toolcrib.profiles import Profile as Profile
+    from toolcrib.redaction import redacted as redacted
     from toolcrib.rules import literal_rule as literal_rule
     from toolcrib.rules import path_matcher as path_matcher
     from toolcrib.rules import text_matcher as text_matcher
@@ -82,6 +84,7 @@ _HOMES = {
         "FileIODisplay",
         "GenericDisplay",
     ],
+    "toolcrib.contract.events": ["PermissionDecided"],
     "toolcrib.contract.execution": ["Execution", "RunnableExecution"],
     "toolcrib.contract.function_tool": ["tool"],
     "toolcrib.contract.hooks": ["hookimpl"],
@@ -95,6 +98,7 @@ _HOMES = {
     "toolcrib.paths": ["ResolvedPath", "Workspace", "is_sensitive_file"],
     "toolcrib.permissions.touched": ["Match", "touches_path"],
     "toolcrib.profiles": ["Profile"],
+    "toolcrib.redaction": ["redacted"],
     "toolcrib.rules": ["literal_rule", "path_matcher", "text_matcher"],
     "toolcrib.runtime": ["Launch", "LocalRuntime", "Runtime"],
     "toolcrib.runtimes": ["Lease", "RuntimeRegistry"],

@@ -8,10 +8,11 @@ from enum import IntEnum
 from attrs import evolve
 
 from toolcrib.accesses import FileAccess
+from toolcrib.contract.call import ToolCall
 from toolcrib.contract.execution import RunnableExecution
 from toolcrib.paths import Workspace, is_secret_store, is_sensitive_file
 from toolcrib.permissions.disk import Links, expanded, holds
-from toolcrib.permissions.ruleset import PreparedRule
+from toolcrib.permissions.ruleset import Operation, PreparedRule
 from toolcrib.rules import match_path_rule
 from toolcrib.shell.model import PathEffect
 
@@ -21,11 +22,37 @@ _HARMLESS = frozenset(
 
 
 class Match(IntEnum):
-    """How sure it is that a rule speaks of a call."""
+    """How sure it is that a rule or pattern speaks of a call; `NO` is false."""
 
     NO = 0
     PERHAPS = 1
     YES = 2
+
+
+def touches_path(call: ToolCall, pattern: str, operation: Operation) -> Match:
+    """How sure it is that a call reads or writes a path, for a plugin's `check_permission`.
+
+    The shell commands of a call count as its declared accesses do. `Match.NO` is false, and
+    `Match.PERHAPS` is true like `Match.YES`, so that who denies what this tells denies in doubt.
+    What a tool that declares no accesses does, and an interpreter that a command starts, is not
+    known and counts as nothing.
+
+    Args:
+        call: one that was resolved.
+        pattern: as in a rule `Write(pattern)`: relative ones start at the workspace, `**` goes
+            across folders, links are followed.
+    """
+    session, execution = call.session, call.execution
+    assert session is not None and execution is not None
+    workspace = session.workspace
+    links = Links(workspace)
+    matches = (
+        _covered(effect, pattern, workspace, links)
+        for effect in effects_of(execution)
+        if effect.operation == operation
+    )
+    unknown = execution.analysis is not None and execution.analysis.unanalysable
+    return max(matches, default=Match.NO) or (Match.PERHAPS if unknown else Match.NO)
 
 
 def effects_of(execution: RunnableExecution) -> tuple[PathEffect, ...]:
@@ -54,6 +81,11 @@ def speaks_of(rule: PreparedRule, effect: PathEffect, workspace: Workspace, link
     pattern = rule.pattern
     if pattern is None:  # a bare rule is about the tool; only writing is meant whoever does it
         return Match.YES if effect.operation == "write" else Match.NO
+    return _covered(effect, pattern, workspace, links)
+
+
+def _covered(effect: PathEffect, pattern: str, workspace: Workspace, links: Links) -> Match:
+    """Whether an effect is on a path that a pattern covers."""
 
     def covered(path: str) -> bool:
         return match_path_rule(pattern, path, cwd=workspace.root, home_dir=workspace.home_dir)
@@ -102,7 +134,7 @@ def touches(
     if not effect.recursive:
         return Match.NO
     for root in paths:
-        found = holds(root, below)
+        found = holds(root, below, hidden=effect.hidden)
         if found and effect.operation == "write":
             return Match.YES
         if found is not False:
