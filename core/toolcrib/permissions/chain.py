@@ -298,6 +298,7 @@ def _git_control(case: Case) -> Answer:
             tree is not None
             and effect.recursive
             and effect.operation == "write"
+            and effect.program != "git"  # its operands are files of the work tree
             and any(c.startswith(f"{path.rstrip('/')}/") for c in tree.control)
         )
         if inside or below:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 from collections.abc import Callable, Iterator
 from itertools import islice
 
@@ -13,6 +14,7 @@ from toolcrib.paths.real import real_path
 MOST_ENTRIES = 20_000
 """How much of a folder is looked at before the answer is 'perhaps'."""
 _MOST_NAMES = 1_000
+_QUOTED = re.compile(r"\\(.)", re.DOTALL)
 
 
 class Links:
@@ -58,10 +60,14 @@ def expanded(pattern: str) -> list[str] | None:
     return found
 
 
-def holds(folder: str, wanted: Callable[[str], bool]) -> bool | None:
-    """Whether a folder holds a path that is wanted, at any depth; None when it is too large."""
+def holds(folder: str, wanted: Callable[[str], bool], *, hidden: bool) -> bool | None:
+    """Whether a folder holds a path that is wanted, at any depth; None when it is too large.
+
+    Args:
+        hidden: look at files and folders with hidden names too.
+    """
     try:
-        return any(wanted(path) for path in _below(folder))
+        return any(wanted(path) for path in _below(folder, hidden=hidden))
     except _TooLarge:
         return None
 
@@ -70,7 +76,7 @@ class _TooLarge(Exception):
     pass
 
 
-def _below(folder: str) -> Iterator[str]:
+def _below(folder: str, *, hidden: bool) -> Iterator[str]:
     seen = 0
     waiting = [folder]
     for each in waiting:
@@ -82,24 +88,45 @@ def _below(folder: str) -> Iterator[str]:
             seen += 1
             if seen > MOST_ENTRIES:
                 raise _TooLarge
+            if entry.name.startswith(".") and not hidden:
+                continue
             yield entry.path
             if entry.is_dir(follow_symlinks=False):
                 waiting.append(entry.path)
 
 
 def _braces(pattern: str) -> Iterator[str]:
-    """The patterns that brace expansion makes of one; those with a range are left as they are."""
-    opened = pattern.find("{")
-    depth, start, parts = 0, opened + 1, []
-    for at in range(max(opened, 0), len(pattern) if opened >= 0 else 0):
+    """The patterns that brace expansion makes of one; backslashes before characters are gone."""
+    opened = _find(pattern, "{", 0)
+    depth, start = 0, opened + 1
+    parts: list[str] = []
+    at = opened
+    while 0 <= at < len(pattern):
         char = pattern[at]
+        if char == "\\":
+            at += 2
+            continue
         depth += (char == "{") - (char == "}")
-        if char == "," and depth == 1:
+        if depth == 0 or (char == "," and depth == 1):
             parts.append(pattern[start:at])
             start = at + 1
-        if char == "}" and depth == 0:
-            parts.append(pattern[start:at])
+        if depth == 0:
+            if len(parts) == 1:  # no list: a range, which any name may be of, or plain braces
+                (part,) = parts
+                parts = ["*" if ".." in part else f"\\{{{part}\\}}"]
             for part in parts:
                 yield from _braces(pattern[:opened] + part + pattern[at + 1 :])
             return
-    yield pattern
+        at += 1
+    yield _QUOTED.sub(lambda found: _literal(found[1]), pattern)
+
+
+def _find(pattern: str, char: str, start: int) -> int:
+    """Where a character stands that no backslash precedes; -1 when nowhere."""
+    while (at := pattern.find(char, start)) > 0 and pattern[at - 1] == "\\":
+        start = at + 1
+    return at
+
+
+def _literal(char: str) -> str:
+    return f"[{char}]" if char in "*?[" else char

@@ -108,6 +108,8 @@ def secret_in(effects: tuple[PathEffect, ...], links: Links) -> str | None:
     for effect in effects:
         if effect.path is None or effect.operation == "list":
             continue
+        if effect.operation == "write":  # what is shown matters, not what a whole folder holds
+            effect = evolve(effect, recursive=False)
         if touches(effect, is_secret_really, below=_is_secret) is not Match.NO:
             return effect.word or effect.path
     return None

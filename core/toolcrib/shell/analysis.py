@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from attrs import evolve
 
 from toolcrib.shell.builtins import BUILTINS
@@ -13,6 +15,7 @@ from toolcrib.shell.parse import ScriptReader
 from toolcrib.shell.wrappers import WRAPPERS
 
 MAX_CHARACTERS = 100_000
+_FORK_BOMB = re.compile(r"([^\s;&|(){}]{1,40})\s*\(\s*\)\s*\{\s*\1\s*\|\s*\1\s*&")
 _LOCALE = ("LANG", "LC_ALL", "LC_CTYPE")
 
 
@@ -33,7 +36,7 @@ def analyse_command(
     for command in findings.commands:
         touched, harmless = effects_of(command, home_dir)
         effects.extend(touched)
-        read_only = read_only and (command.transparent or harmless)
+        read_only = read_only and harmless
     commands = tuple(findings.commands)
     return CommandAnalysis(
         text=text,
@@ -41,9 +44,16 @@ def analyse_command(
         commands=commands,
         effects=tuple(effects),
         unanalysable=findings.problem,
-        dangerous=danger_in(commands, home_dir=home_dir, root=root),
+        dangerous=_bomb(text, findings) or danger_in(commands, home_dir=home_dir, root=root),
         read_only=read_only,
     )
+
+
+def _bomb(text: str, findings: Findings) -> str | None:
+    """A function that starts itself over and over; `:` is no name that the parser takes."""
+    found = _FORK_BOMB.search(text)
+    names = sorted(findings.recursive) or ([found[1]] if found else [])
+    return f"{names[0]}: calls itself, which may start processes without end" if names else None
 
 
 def _found(text: str, cwd: str, home_dir: str | None) -> Findings:

@@ -56,7 +56,7 @@ def effects_of(command: SimpleCommand, home_dir: str | None) -> tuple[tuple[Path
 def _changes_nothing(effect: PathEffect) -> bool:
     if effect.path is not None and effect.path.startswith(_SOCKETS):
         return False
-    return effect.operation == "read" or effect.path in _SINKS
+    return effect.operation != "write" or effect.path in _SINKS
 
 
 def _is_harmless(assignment: Assignment) -> bool:
@@ -146,10 +146,23 @@ def _nothing(
 
 
 def _read(
-    touched: Touched, operands: tuple[Word, ...], _a: Arguments, _p: Program, recursive: bool
+    touched: Touched, operands: tuple[Word, ...], arguments: Arguments, program: Program, r: bool
+) -> None:
+    if arguments.names & program.names_only:
+        _list(touched, operands, arguments, program, r)
+        return
+    hidden = "*" in program.shows_hidden or bool(
+        arguments.strangers or arguments.names & program.shows_hidden
+    )
+    for word in operands:
+        touched.read(word, recursive=r, hidden=hidden)
+
+
+def _list(
+    touched: Touched, operands: tuple[Word, ...], _a: Arguments, _p: Program, _r: bool
 ) -> None:
     for word in operands:
-        touched.read(word, recursive=recursive)
+        touched.list(word)
 
 
 def _write(
@@ -262,6 +275,7 @@ def _arrive(
 _ROLES: dict[str, _RoleEffects] = {
     "none": _nothing,
     "read": _read,
+    "list": _list,
     "write": _write,
     "first": _first,
     "in-out": _in_and_out,

@@ -49,6 +49,8 @@ class Findings:
     assigned: dict[str, bool] = field(factory=dict)
     """Variables that are set, and whether always to a number."""
     functions: set[str] = field(factory=set)
+    recursive: set[str] = field(factory=set)
+    """Functions that call themselves."""
     home_used: bool = False
     cwd_lost: bool = False
 

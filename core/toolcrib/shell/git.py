@@ -139,6 +139,7 @@ _READING["annotate"] = _READING["blame"]
 
 _WRITING: dict[str, Program] = {
     "add": Program(
+        role="list",
         flags="-nvfipuANe --all --update --force --patch --dry-run --verbose --intent-to-add",
         reads="--pathspec-from-file",
         recursive="*",
@@ -247,8 +248,12 @@ def _common_effects(touched: Touched, arguments: Arguments, program: Program, na
         operands = (touched.cwd,)
     if program.role == "none":
         return
+    looks = name == "clean" and bool(arguments.names & {"-n", "--dry-run"})
     for word in operands:
         path = _path_in(word)
+        if program.role == "list" or looks:
+            touched.list(path)
+            continue
         touched.read(path, recursive=program.role == "read" and bool(program.recursive))
         if program.role in ("write", "move"):
             touched.write(path, recursive=True)

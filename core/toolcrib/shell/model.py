@@ -110,6 +110,7 @@ class PathEffect:
         path: absolute and normalised, links not followed; with `glob`, a pattern of bash; None when
             it is not known.
         recursive: everything below it too.
+        hidden: with `recursive`, whether that goes for files and folders with hidden names.
         word: the operand as it is written.
         program: the name of the program that uses it, or `<` or `>` for a redirection.
     """
@@ -118,6 +119,7 @@ class PathEffect:
     path: str | None
     glob: bool = False
     recursive: bool = False
+    hidden: bool = True
     word: str = ""
     program: str = ""
 

@@ -492,8 +492,11 @@ class ScriptReader(CommandReader):
             raise self.fail("a function without a body")
         before, moved = self.cwd, self.moved
         self.cwd, self.moved = None, False
+        first = len(self.findings.commands)
         with self.apart():
             self._around(compound)
+        if any(c.program == name.source for c in self.findings.commands[first:]):
+            self.findings.recursive.add(name.source)
         if self.moved:
             self.findings.cwd_lost = True
         self.cwd, self.moved = before, moved

@@ -12,6 +12,7 @@ Harmless = Literal["always", "listed", "never"]
 Role = Literal[
     "none",  # operands are no files
     "read",
+    "list",  # names and sizes of the operands are shown
     "write",
     "copy",  # the last one is written, the others are read
     "move",  # all are written
@@ -63,6 +64,7 @@ class Program:
         change_values: the same, with a value.
         recursive: options that make it go below its operands; `*` if it always does.
         names_only: options that make it show names, which are not contents.
+        shows_hidden: options that make it go into what is hidden; `*` if it always does.
         folder: it works on the current folder when it is given no operand.
         stops: what follows its first operand is no option.
     """
@@ -82,6 +84,7 @@ class Program:
     change_values: frozenset[str] = field(default=_NONE, converter=option_names)
     recursive: frozenset[str] = field(default=_NONE, converter=option_names)
     names_only: frozenset[str] = field(default=_NONE, converter=option_names)
+    shows_hidden: frozenset[str] = field(default=frozenset("*"), converter=option_names)
     folder: bool = False
     stops: bool = False
 
@@ -117,7 +120,7 @@ def _reader(values: str) -> Program:
 
 
 _TALKER = Program(harmless="always", role="none")
-_LISTER = Program(harmless="always", values="-ITw --ignore --hide --tabsize --width")
+_LISTER = Program(harmless="always", role="list", values="-ITw --ignore --hide --tabsize --width")
 _GREP = Program(
     harmless="always",
     skip=1,
@@ -160,7 +163,7 @@ _SHOWING: dict[str, Program] = {
     "od": _reader("-AjNSt --address-radix --skip-bytes --read-bytes --format"),
     "paste": _reader("-d --delimiters"),
     "pr": _reader("-DhlNoW"),
-    "stat": _reader("-c --format --printf"),
+    "stat": evolve(_reader("-c --format --printf"), role="list"),
     "strings": _reader("-ents --bytes --radix --encoding"),
     "tac": _reader("-s --separator"),
     **_same(_LISTER, "ls dir vdir"),
@@ -176,6 +179,7 @@ _SHOWING: dict[str, Program] = {
     "wc": Program(harmless="always", lists="--files0-from", flags="-clmLw"),
     "du": Program(
         harmless="always",
+        role="list",
         values="-Bdt --block-size --max-depth --threshold --exclude",
         flags="-0aAbcDHhkLlmPSsx",
         reads="-X --exclude-from",
@@ -235,6 +239,7 @@ _SHOWING_UNLESS_TOLD: dict[str, Program] = {
     ),
     "tree": Program(
         harmless="listed",
+        role="list",
         folder=True,
         flags="-adfilqNxvtUrsSnCApugDFhcQJX --dirsfirst --noreport --prune --sort"
         " --gitignore --si --du --inodes --device --matchdirs --filesfirst",
@@ -258,6 +263,7 @@ _SHOWING_UNLESS_TOLD: dict[str, Program] = {
         recursive="*",
         folder=True,
         names_only="--files --type-list",
+        shows_hidden="-.u --hidden --unrestricted",
         flags="-cFHhiIlLNnopqsSUuvwx0Pa. --count --count-matches --files --files-with-matches"
         " --files-without-match --hidden --heading --no-heading --ignore-case --smart-case"
         " --case-sensitive --fixed-strings --line-number --no-line-number --word-regexp --json"

@@ -68,7 +68,10 @@ def _find(touched: Touched, words: _Words) -> bool:
             touched.read_if_path(word)
     # Names are not contents: only what is run on the files that are found reads them.
     for root in roots or [touched.cwd]:
-        touched.read(root, recursive=runs)
+        if runs:
+            touched.read(root, recursive=True)
+        else:
+            touched.list(root)
         if deletes:
             touched.write(root, recursive=True)
     return harmless  # what it runs is judged by itself

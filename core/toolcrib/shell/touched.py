@@ -39,9 +39,16 @@ class Touched:
         """The folder that the command runs in, as if it were written."""
         return Word(".", ".")
 
-    def read(self, word: Word, *, recursive: bool = False, by: str | None = None) -> None:
+    def read(
+        self, word: Word, *, recursive: bool = False, hidden: bool = True, by: str | None = None
+    ) -> None:
         """Note that a path is read."""
-        self._note(PathEffect(operation="read", path=None, recursive=recursive), word, by)
+        blank = PathEffect(operation="read", path=None, recursive=recursive, hidden=hidden)
+        self._note(blank, word, by)
+
+    def list(self, word: Word) -> None:
+        """Note that names and sizes are shown."""
+        self._note(PathEffect(operation="list", path=None), word, None)
 
     def write(self, word: Word, *, recursive: bool = False, by: str | None = None) -> None:
         """Note that a path is written."""
@@ -82,6 +89,7 @@ class Touched:
                         path=place.path,
                         glob=place.glob,
                         recursive=blank.recursive,
+                        hidden=blank.hidden,
                         word=word.source,
                         program=by or self.command.program or "",
                     )
