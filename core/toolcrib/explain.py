@@ -59,9 +59,16 @@ def _parts(case: Case) -> tuple[Part, ...]:
     """Each command of the script, in order."""
     if case.analysis is None:
         return ()
-    left = case.unapproved()
+    # What a stronger rule says of the script does not change what allow rules say of a command.
+    allowed = (case.rules.own["allow"], case.session_rules)
+    by_rule, by_approval = (case.allowance(a, only_in_root=a is allowed[1]) for a in allowed)
     return tuple(
-        Part(command.source, None if command in left else case.allowing_rule(command))
+        Part(
+            command.source,
+            case.allowing_rule(command)
+            if by_rule.covers(command) or by_approval.covers(command)
+            else None,
+        )
         for command in case.analysis.commands
     )
 

@@ -82,12 +82,12 @@ def denied_by_rule(case: Case) -> Judgement | None:
 
 def with_overridden(judgement: Judgement, case: Case) -> Judgement:
     """The judgement with the rules that spoke of the call too, and lost."""
-    deciding = (judgement.decision, judgement.rule, judgement.source)
+    deciding = (judgement.rule, judgement.source)
     others = tuple(
         f"{rule.rule.decision} {rule.rule.pattern} ({rule.rule.source})"
         for decision in ("deny", "ask", "allow")
         for rule, _ in case.speaking(decision)
-        if (rule.rule.decision, rule.rule.pattern, rule.rule.source) != deciding
+        if (rule.rule.pattern, rule.rule.source) != deciding
     )
     return evolve(judgement, overridden=others)
 

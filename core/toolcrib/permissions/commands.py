@@ -220,9 +220,11 @@ def _is_plain(assignment: Assignment) -> bool:
 
 def shown(commands: Sequence[SimpleCommand], most: int = 3) -> str:
     """Commands as a person is told of them."""
-    pieces = [_cut(command.source) for command in commands[:most]]
-    more = len(commands) - most
-    return ", ".join(map(repr, pieces)) + (f" and {more} more" if more > 0 else "")
+    sources = list(dict.fromkeys(command.source for command in commands))
+    more = len(sources) - most
+    return ", ".join(repr(_cut(source)) for source in sources[:most]) + (
+        f" and {more} more" if more > 0 else ""
+    )
 
 
 def _cut(text: str, most: int = 120) -> str:
