@@ -35,6 +35,14 @@ if TYPE_CHECKING:
     from toolcrib.contract.execution import RunnableExecution as RunnableExecution
     from toolcrib.contract.function_tool import tool as tool
     from toolcrib.contract.hooks import hookimpl as hookimpl
+    from toolcrib.contract.interaction import ApprovalAnswer as ApprovalAnswer
+    from toolcrib.contract.interaction import ApprovalRequest as ApprovalRequest
+    from toolcrib.contract.interaction import PlanReviewAnswer as PlanReviewAnswer
+    from toolcrib.contract.interaction import PlanReviewRequest as PlanReviewRequest
+    from toolcrib.contract.interaction import QuestionAnswer as QuestionAnswer
+    from toolcrib.contract.interaction import QuestionRequest as QuestionRequest
+    from toolcrib.contract.interaction import UserToolAnswer as UserToolAnswer
+    from toolcrib.contract.interaction import UserToolRequest as UserToolRequest
     from toolcrib.contract.output import OutputSink as OutputSink
     from toolcrib.contract.result import MediaPart as MediaPart
     from toolcrib.contract.result import TextPart as TextPart
@@ -88,6 +96,16 @@ _HOMES = {
     "toolcrib.contract.execution": ["Execution", "RunnableExecution"],
     "toolcrib.contract.function_tool": ["tool"],
     "toolcrib.contract.hooks": ["hookimpl"],
+    "toolcrib.contract.interaction": [
+        "ApprovalAnswer",
+        "ApprovalRequest",
+        "PlanReviewAnswer",
+        "PlanReviewRequest",
+        "QuestionAnswer",
+        "QuestionRequest",
+        "UserToolAnswer",
+        "UserToolRequest",
+    ],
     "toolcrib.contract.output": ["OutputSink"],
     "toolcrib.contract.result": ["MediaPart", "TextPart", "ToolResult"],
     "toolcrib.contract.settings": ["settings"],
