@@ -3,9 +3,12 @@
 The blocks of one document are used in their order, in one folder:
 
 - a block behind `<!-- file: NAME -->` becomes that file, for the blocks behind it;
+- one behind `<!-- copy of: PATH -->` has to equal that file of the repository, and becomes a file
+  of the same name;
 - `python` is run as a script;
 - `toml` that begins with a comment `# toolcrib.toml` is loaded as the user's configuration;
-- `console`: each line that begins with `$` is run, and has to end with status 0;
+- `console`: each line that begins with `$` is run, and has to end with status 0; lines behind it
+  are what it prints, with `/home/ann/app` for the folder;
 - a block behind `<!-- skip: REASON -->` is left alone, and so is one in another language.
 """
 
@@ -27,6 +30,7 @@ from toolcrib.config.load import load_settings
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+FOLDER = "/home/ann/app"
 LANGUAGES = {"python", "toml", "console", "markdown", "sh", "json", "text", ""}
 
 
@@ -43,7 +47,13 @@ class Block:
     def file(self) -> str | None:
         """The name of the file that the block is."""
         found = re.fullmatch(r"<!-- file: (\S+) -->", self.comment)
-        return found[1] if found else None
+        return found[1] if found else self.original and self.original.name
+
+    @property
+    def original(self) -> Path | None:
+        """The file of the repository that the block repeats."""
+        found = re.fullmatch(r"<!-- copy of: (\S+) -->", self.comment)
+        return ROOT / found[1] if found else None
 
     @property
     def skipped(self) -> bool:
@@ -93,6 +103,8 @@ class Reader:
         """Do what the block says; fails the test with the block's place."""
         if block.skipped:
             return
+        if block.original is not None:
+            assert block.text.rstrip() == block.original.read_text("utf-8").rstrip(), block.place
         if block.file is not None:
             file = self.folder / block.file
             file.parent.mkdir(parents=True, exist_ok=True)
@@ -104,27 +116,28 @@ class Reader:
             script.write_text(block.text, "utf-8")
             self.run([sys.executable, str(script)], block)
         elif block.language == "console":
-            for line in block.text.splitlines():
-                if line.startswith("$ "):
-                    self.type(line[2:], block)
+            for typed in re.split(r"^\$ ", block.text, flags=re.MULTILINE)[1:]:
+                line, _, shown = typed.partition("\n")
+                printed = self.type(line, block).replace(str(self.folder), FOLDER)
+                assert not shown.strip() or _lines(printed) == _lines(shown), block.place
         elif block.language == "toml" and block.text.startswith("# toolcrib.toml"):
             file = self.home / "checked.toml"
             file.write_text(block.text, "utf-8")
             settings = load_settings(workspace=self.home, environ={}, config_file=file)
             assert not settings.notices, block.place
 
-    def type(self, line: str, block: Block) -> None:
-        """Run a command line of a console block."""
+    def type(self, line: str, block: Block) -> str:
+        """Run a command line of a console block, and give what it prints."""
         program, *arguments = shlex.split(line)
         if program == "pip":
             assert arguments[:2] == ["install", "-e"], f"{block.place}: {line}"
             self.install_in_place()
-        elif program == "python":
-            self.run([sys.executable, *arguments], block)
-        else:
-            assert program in ("toolcrib", "pytest"), f"{block.place}: {line}"
-            quiet = ["-p", "no:cacheprovider"] if program == "pytest" else []
-            self.run([sys.executable, "-m", program, *arguments, *quiet], block)
+            return ""
+        if program == "python":
+            return self.run([sys.executable, *arguments], block)
+        assert program in ("toolcrib", "pytest"), f"{block.place}: {line}"
+        quiet = ["-p", "no:cacheprovider"] if program == "pytest" else []
+        return self.run([sys.executable, "-m", program, *arguments, *quiet], block)
 
     def install_in_place(self) -> None:
         """What `pip install -e .` comes down to; tests/packaging does it with pip itself."""
@@ -143,7 +156,7 @@ class Reader:
         (info / "entry_points.txt").write_text("\n".join(["[toolcrib]", *points]) + "\n")
         self.paths.append(str(parent))
 
-    def run(self, command: list[str], block: Block) -> None:
+    def run(self, command: list[str], block: Block) -> str:
         done = subprocess.run(
             command,
             cwd=self.folder,
@@ -155,6 +168,11 @@ class Reader:
         )
         said = f"{block.place}: {command}\n{done.stdout}\n{done.stderr}"
         assert done.returncode == 0, said
+        return done.stdout
+
+
+def _lines(text: str) -> list[str]:
+    return [line.rstrip() for line in text.strip().splitlines()]
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
