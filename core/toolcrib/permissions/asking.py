@@ -52,8 +52,9 @@ def _request(case: Case, judgement: Judgement) -> ApprovalRequest:
     scopes: tuple[ApprovalScope, ...] = ("once",)
     if rules:
         scopes = offered_scopes(session.workspace.root, session.environment)
-    if judgement.policy in ("possible-deny-ask", "user-configured-ask"):
-        # A written allow rule would not change the answer: the rule that asks is stronger.
+    by_plugin = judgement.policy == judgement.source
+    if by_plugin or judgement.policy in ("possible-deny-ask", "user-configured-ask"):
+        # A written allow rule would not change the answer: who asks is stronger.
         scopes = tuple(scope for scope in scopes if scope in ("once", "session"))
     action = case.execution.description or f"approve {call.name}"
     return ApprovalRequest(

@@ -121,6 +121,7 @@ class SessionHooks:
         """Wait a moment for what runs, and end the rest."""
         if self._unsubscribe is not None:
             self._unsubscribe()
+            self._unsubscribe = None
         if self._telling:
             _, late = await asyncio.wait(self._telling, timeout=CLOSE_S)
             for task in late:
