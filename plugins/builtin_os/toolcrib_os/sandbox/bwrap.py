@@ -88,7 +88,7 @@ def _programs(search_path: str | None) -> Iterator[str]:
 def _complaint(program: str) -> str | None:
     """What bubblewrap says when it is asked for everything that is needed; None if it works."""
     argv = [program, "--ro-bind", "/", "/", *_SEPARATE, "--size", _SMALL, "--tmpfs", "/tmp"]
-    argv += ["--proc", "/proc", "--dev", "/dev", "--remount-ro", "/dev", "--", SHELL, "-c", ":"]
+    argv += ["--proc", "/proc", "--remount-ro", "/proc", "--dev", "/dev", "--", SHELL, "-c", ":"]
     try:
         done = subprocess.run(
             argv,
@@ -110,7 +110,8 @@ def _complaint(program: str) -> str | None:
 def mounts(view: View, settings: SandboxSettings) -> Iterator[str]:
     """The arguments that build the file system of a command."""
     tmp_bytes = str(settings.tmp_mb << 20)
-    sealed = ["/dev"]
+    # Where root is mapped to itself, it owns the settings of the kernel in /proc/sys.
+    sealed = ["/proc", "/dev"]
     yield from ("--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev")
     yield from ("--size", tmp_bytes, "--perms", "1777", "--tmpfs", "/dev/shm")
     for path, kind in view.steps():

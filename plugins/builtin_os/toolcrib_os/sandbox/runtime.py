@@ -206,7 +206,7 @@ class SandboxRuntime:
         settings = self._settings
         wanted = {
             "c": (resource.RLIMIT_CORE, 0, 1),
-            "t": (resource.RLIMIT_CPU, settings.cpu_s, 1),
+            "t": (resource.RLIMIT_CPU, settings.cpu_s + 2, 1),  # the watch has a reason to give
             "f": (resource.RLIMIT_FSIZE, settings.file_size_mb << 20, 512),
             "d": (resource.RLIMIT_DATA, settings.memory_mb << 20, 1024),
             "n": (resource.RLIMIT_NOFILE, settings.open_files, 1),
