@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from toolcrib.testing import ToolHarness
@@ -60,3 +62,20 @@ async def open_crib(workspace: Path, tmp_path: Path) -> AsyncIterator[Open]:
     yield open_crib
     for harness in opened:
         await harness.aclose()
+
+
+@pytest.fixture
+def gone() -> Callable[[int], bool]:
+    """Whether nothing of a process group runs any more; what only waits to be reaped does not."""
+
+    def gone(group: int) -> bool:
+        for process in psutil.process_iter():
+            try:
+                alive = process.status() != psutil.STATUS_ZOMBIE
+                if alive and os.getpgid(process.pid) == group:
+                    return False
+            except (psutil.NoSuchProcess, ProcessLookupError):
+                continue
+        return True
+
+    return gone
