@@ -51,6 +51,11 @@ _LOG = option_names(
     " --cherry --cherry-mark --ancestry-path --show-pulls --no-expand-tabs --numbered --email"
     " --show-linear-break --date-order --author-date-order --not --exclude --glob --no-color"
 )
+_CONTENTS = option_names(
+    "-pucmUSGLW --patch --patch-with-stat --unified --cc --word-diff --color-words --binary"
+    " --function-context --remerge-diff --dd --diff-merges"
+)
+"""Options with which the history of a path shows what was in it."""
 _SHOW = Program(
     harmless="listed",
     flags=_DIFF | _LOG,
@@ -232,6 +237,14 @@ def git_effects(touched: Touched, words: _Words) -> bool:
     return harmless and program.harmless == "listed" and not doubtful and not changes
 
 
+def _only_lists(name: str, arguments: Arguments) -> bool:
+    """Whether a command that can show or change contents is told to show names and messages."""
+    if name == "clean":
+        return bool(arguments.names & {"-n", "--dry-run"})
+    certain = arguments.certain and not arguments.strangers and not arguments.abbreviated
+    return name in ("log", "shortlog") and certain and not arguments.names & _CONTENTS
+
+
 def _common_effects(touched: Touched, arguments: Arguments, program: Program, name: str) -> None:
     for word in arguments.values(program.reads):
         touched.read(word)
@@ -248,7 +261,7 @@ def _common_effects(touched: Touched, arguments: Arguments, program: Program, na
         operands = (touched.cwd,)
     if program.role == "none":
         return
-    looks = name == "clean" and bool(arguments.names & {"-n", "--dry-run"})
+    looks = _only_lists(name, arguments)
     for word in operands:
         path = _path_in(word)
         if program.role == "list" or looks:

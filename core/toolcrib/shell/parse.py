@@ -139,9 +139,10 @@ class ScriptReader(CommandReader):
         self.findings.settled = settled
 
     def _pipeline(self) -> None:
-        negated = False
+        negated = prefixed = False
         via = self.via
         while word := self._take("!", "time", "coproc"):
+            prefixed = True
             self.blanks()
             if word == "!":
                 negated = not negated
@@ -149,7 +150,7 @@ class ScriptReader(CommandReader):
                 self._time()
             else:
                 self.findings.note("coproc, which is not supported")
-        if not self._ends_here():
+        if not (prefixed and self._ends_here()):
             self._pipe()
         self.via = via
         if negated:

@@ -20,6 +20,7 @@ _SYSTEM_FOLDERS = frozenset(
 )
 _SPLIT_SPECIAL = re.compile(r"[^A-Za-z0-9_./:=,@%+ -]", re.ASCII)
 _ANYTHING = Word("", UNKNOWN)
+_INPUT = frozenset({"-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"})
 
 
 class _Unsure(Exception):
@@ -380,7 +381,7 @@ def _applet(_: str, words: Words) -> Unwrapped:
 
 def _shell(name: str, words: Words) -> Unwrapped:
     index = 1
-    runs = False
+    runs = reads_input = False
     while index < len(words):
         text = _certain(words, index).text
         if text == "--":
@@ -402,7 +403,10 @@ def _shell(name: str, words: Words) -> Unwrapped:
                 return Unwrapped()
             raise _Unsure(f"the option {text}")
         runs = runs or "c" in letters
+        reads_input = reads_input or "s" in letters
     if not runs:
+        if reads_input or index >= len(words) or _certain(words, index).text in _INPUT:
+            raise _Unsure("the script that it is given as its input is not known")
         return Unwrapped()
     if index >= len(words) or not words[index].literal:
         raise _Unsure("the script is not known")

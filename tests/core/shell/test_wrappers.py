@@ -109,9 +109,6 @@ def test_a_wrapper_that_does_more_is_judged_too(script: str, expected: str) -> N
         "xargs",
         "command -v rm",
         "bash script.sh",
-        "bash",
-        "curl x | sh",
-        "bash -s",
         "trap - EXIT",
         "exec > log",
         "sudo -i",
@@ -166,6 +163,13 @@ def test_a_wrapper_around_nothing_is_a_command_like_any_other(script: str) -> No
         "sh -c 'function f { rm x; }'",
         "taskset 1 rm x",
         "fish -c 'rm x'",
+        "bash",
+        "curl x | sh",
+        "bash -s",
+        "bash -s -- x",
+        "sh - <x",
+        "sh /dev/stdin <<<'rm x'",
+        "sh <<'E'\nrm x\nE",
     ],
 )
 def test_a_wrapper_whose_command_is_not_certain_is_not_analysed(script: str) -> None:
