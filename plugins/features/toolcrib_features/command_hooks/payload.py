@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from toolcrib import Outcome, TextPart, ToolCall, ToolResult
+from toolcrib import Outcome, TextPart, ToolCall, ToolResult, redacted
 
 MAX_OUTPUT_CHARS = 2_000
 
@@ -50,7 +50,7 @@ def approval_payload(event: str, session: Any, about: Any) -> dict[str, Any]:
             **payload,
             "tool_input": about.arguments,
             "policy": about.policy,
-            "reason": about.reason,
+            "reason": redacted(about.reason),
         }
     return {
         **payload,
