@@ -143,7 +143,8 @@ class Reader:
         """What `pip install -e .` comes down to; tests/packaging does it with pip itself."""
         described = tomllib.loads((self.folder / "pyproject.toml").read_text("utf-8"))
         project = described["project"]
-        (package,) = described["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
+        wheel = described["tool"]["hatch"]["build"]["targets"]["wheel"]
+        (package,) = wheel.get("packages") or wheel["only-include"]
         parent = (self.folder / package).parent
         info = parent / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
         info.mkdir(exist_ok=True)
