@@ -17,6 +17,7 @@ import click
 
 import toolcrib
 from toolcrib.cli.main import COMMANDS, cli
+from toolcrib.contract.settings import needed_in_entries
 
 TARGET = Path(__file__).with_name("reference.md")
 HEAD = """# Reference
@@ -75,12 +76,14 @@ def _settings(session: toolcrib.Session) -> Iterator[str]:
     for section, place in sorted(places.items()):
         module, _, name = place.partition(":")
         cls = getattr(import_module(module), name)
-        yield f"### [{section}]\n"
+        needed = needed_in_entries(cls)
+        yield f"### [{section}]\n" if needed is None else f"### [[{section}]]\n"
         yield " ".join((cls.__doc__ or "").split()) + "\n"
         yield "| key | default |"
         yield "| --- | --- |"
         for field in attrs.fields(cls):
-            yield f"| `{field.name}` | `{field.default!r}` |"
+            default = "needed" if field.name in (needed or ()) else f"`{field.default!r}`"
+            yield f"| `{field.name}` | {default} |"
         yield ""
 
 
