@@ -37,6 +37,8 @@ class Profile:
         features: turned on or off by name.
         mode: of permissions; None leaves the configured one.
         rules: of permissions, beside the configured ones.
+        network: whether a runtime that can cut off the network lets programs reach it; None leaves
+            what is configured for the runtime.
         source: `file:line`, or the plugin that contributes the profile.
     """
 
@@ -49,6 +51,7 @@ class Profile:
     features: Mapping[str, bool] = field(factory=dict)
     mode: Mode | None = None
     rules: tuple[PermissionRule, ...] = field(default=(), converter=_rules)
+    network: bool | None = None
     source: str = ""
 
     def restricts_tools(self) -> bool:
@@ -123,5 +126,6 @@ def _extended(parent: Profile, child: Profile) -> Profile:
         features={**parent.features, **child.features},
         mode=child.mode or parent.mode,
         rules=parent.rules + child.rules,
+        network=parent.network if child.network is None else child.network,
         source=child.source,
     )

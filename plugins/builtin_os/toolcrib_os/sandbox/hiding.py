@@ -103,6 +103,7 @@ def hidden_places(environment: Mapping[str, str]) -> Iterator[str]:
 def toolcrib_folders(environment: Mapping[str, str]) -> tuple[str, str]:
     """Where the state and the configuration of toolcrib lie."""
     home = environment.get("HOME") or os.path.expanduser("~")
+    # As the core finds them on Linux.
     state = environment.get("XDG_STATE_HOME", "").strip() or f"{home}/.local/state"
     config = environment.get("XDG_CONFIG_HOME", "").strip() or f"{home}/.config"
     return environment.get("TOOLCRIB_STATE") or f"{state}/toolcrib", f"{config}/toolcrib"

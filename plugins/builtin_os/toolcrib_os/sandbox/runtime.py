@@ -12,10 +12,15 @@ from collections.abc import Mapping, Sequence
 
 from attrs import evolve
 
-from toolcrib import Launch, LocalRuntime, RuntimeUnavailable, Workspace
+from toolcrib import Launch, LocalRuntime, RuntimeUnavailable, Session, Workspace
 from toolcrib_os.sandbox.bwrap import command_line, find_bwrap, mounts, unavailable
 from toolcrib_os.sandbox.cgroups import make_group, remove_group
-from toolcrib_os.sandbox.hiding import listening_sockets, safe_environment, workspace_secrets
+from toolcrib_os.sandbox.hiding import (
+    listening_sockets,
+    safe_environment,
+    toolcrib_folders,
+    workspace_secrets,
+)
 from toolcrib_os.sandbox.protecting import (
     Placeholder,
     protected_names,
@@ -42,15 +47,21 @@ class SandboxRuntime:
     capabilities = frozenset({"fs", "process"})
 
     def __init__(
-        self, workspace: Workspace, local: LocalRuntime, settings: SandboxSettings
+        self,
+        workspace: Workspace,
+        local: LocalRuntime,
+        settings: SandboxSettings,
+        session: Session,
     ) -> None:
         self._settings = settings
+        self._session = weakref.proxy(session)
         self._outside = dict(local.environment)
         self._program = find_bwrap(local.environment.get("PATH"))
         if "/" in roots(workspace):
             raise unavailable("the workspace is the whole file system: open it in a folder")
         self._workspace = workspace
-        self._view = build_view(workspace, settings, self._outside)
+        self._outputs = os.path.join(toolcrib_folders(self._outside)[0], "sessions", session.id)
+        self._view = build_view(workspace, settings, self._outside, self._outputs)
         self._placeholders: dict[str, Placeholder] = {}
         self._watch = Watch(settings, self._release)
         self._folder: str | None = None
@@ -74,7 +85,7 @@ class SandboxRuntime:
     def confine(self, workspace: Workspace) -> Workspace:
         view = self._view
         if set(roots(workspace)) != set(roots(self._workspace)):
-            view = build_view(workspace, self._settings, self._outside)
+            view = build_view(workspace, self._settings, self._outside, self._outputs)
         more = self._settings.protected
         return evolve(
             workspace,
@@ -112,7 +123,7 @@ class SandboxRuntime:
             argv,
             mounted=[*mounts(view, self._settings), *self._links()],
             cwd=os.path.realpath(cwd),
-            network=self._settings.network,
+            network=self._network,
             files=(status, os.path.join(folder, "filter")),
             limits=self._limits(),
             groups=[self._group] if self._group else [],
@@ -128,6 +139,11 @@ class SandboxRuntime:
         if self._folder is not None:
             self._remove()
             self._folder = None
+
+    @property
+    def _network(self) -> bool:
+        wanted: bool | None = self._session.main.profile.network
+        return self._settings.network if wanted is None else wanted
 
     @property
     def _bound(self) -> int:

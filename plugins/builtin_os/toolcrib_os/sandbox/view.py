@@ -53,9 +53,15 @@ class View:
 
 
 def build_view(
-    workspace: Workspace, settings: SandboxSettings, environment: Mapping[str, str]
+    workspace: Workspace,
+    settings: SandboxSettings,
+    environment: Mapping[str, str],
+    outputs: str,
 ) -> View:
-    """What is seen of a workspace and of the machine around it, apart from what changes often."""
+    """What is seen of a workspace and of the machine around it, apart from what changes often.
+
+    `outputs` is the folder of what was too long for the results of the session.
+    """
     places: dict[str, Kind] = {}
     view = View(places)
     places.update((os.path.realpath(path), "hide") for path in hidden_places(environment))
@@ -69,6 +75,7 @@ def build_view(
     places.update((path, "hide") for path in _real(settings.hidden, home))
     places.update((path, "read") for path in _real(settings.readable, home))
     places.update((path, "write") for path in _real(settings.writable, home))
+    places[os.path.realpath(outputs)] = "read"
     places.update((path, "write") for path in roots(workspace))
     return view
 

@@ -42,6 +42,7 @@ class Command:
     process: int = field(default=-1, init=False)
     pid: int = field(default=0, init=False)
     proc: int = field(default=-1, init=False)
+    killed: bool = field(default=False, init=False)
 
     def __attrs_post_init__(self) -> None:
         self.free = {folder: _free_bytes(folder) for folder in self.folders}
@@ -74,8 +75,9 @@ class Command:
 
     def kill(self, reason: str = "") -> None:
         """End every process in the sandbox; the reason goes to the command's standard error."""
-        if self.process < 0:
+        if self.process < 0 or self.killed:
             return
+        self.killed = True
         stderr = _stderr_of_parent(self.pid) if reason else -1
         with suppress(OSError):
             signal.pidfd_send_signal(self.process, signal.SIGKILL)
@@ -134,7 +136,7 @@ class Watch:
                     if command.ended:
                         command.forget()
                         self._commands.remove(command)
-                    elif command.find():
+                    elif not command.killed and command.find():
                         reason = excess(command, self._settings)
                         if reason:
                             command.kill(reason)
