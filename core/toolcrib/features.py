@@ -90,7 +90,7 @@ def _state(
 ) -> FeatureState:
     name, variable = feature.name, feature_variable(feature.name)
     if feature.needs is not None and feature.needs not in settings.sections():
-        remedy = f"set [{feature.needs}] in toolcrib.toml"
+        remedy = f"set {feature.needs!r} in toolcrib.toml"
         return FeatureState(enabled=False, decided_by="default", remedy=remedy)
     if text := environ.get(variable):
         enabled = _is_on(variable, text)

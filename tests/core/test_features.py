@@ -97,3 +97,19 @@ def test_names_that_no_feature_has_are_noticed_with_the_nearest(load: Load, tmp_
     assert "'tower'" in first.text
     assert (second.file, second.line) == ("f.toml", 3)
     assert "'stale-guard'" in second.text
+
+
+@pytest.mark.parametrize("table", ["[[jobs]]\nname = 'a'\n", "[jobs]\nname = 'a'\n"])
+def test_a_feature_without_anything_to_do_is_off(load: Load, table: str) -> None:
+    """Whoever turns it on; with the table that it needs, it is as its author chose."""
+    needy = Feature(name="needy", description="runs jobs", needs="jobs")
+
+    def state(settings: Settings, **environ: str) -> FeatureState:
+        resolved = resolve_features([needy], settings=settings, profile=DEFAULT, environ=environ)
+        return resolved["needy"]
+
+    idle = state(load("[features]\nneedy = true\n"), TOOLCRIB_FEATURE_NEEDY="1")
+    assert not idle.enabled
+    assert "jobs" in idle.remedy
+    assert state(load(table)).enabled
+    assert not state(load(f"{table}[features]\nneedy = false\n")).enabled

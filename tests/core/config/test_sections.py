@@ -13,7 +13,7 @@ from annotated_types import Ge, MaxLen
 from attrs import field, frozen
 
 from toolcrib import settings
-from toolcrib.config.sections import build_section
+from toolcrib.config.sections import build_entries, build_section, check_section
 from toolcrib.errors import ConfigError, ContractError
 
 if TYPE_CHECKING:
@@ -216,3 +216,53 @@ def test_a_plugin_can_read_more_of_the_permission_table(home: Home) -> None:
         "[permission]\ndefault_mode = 'yolo'\ndeny = 'Bash'\nauto_respects_ask = false\n"
     )
     assert build_section(Guard, loaded) == Guard(auto_respects_ask=False)
+
+
+class TestEntries:
+    """An array of tables: each entry an instance, all sources one after the other."""
+
+    @settings("jobs", each_needs=("name",))
+    @frozen(kw_only=True)
+    class Job:
+        name: str = ""
+        level: int = field(default=1, validator=attrs.validators.ge(1))
+
+    def test_each_has_its_place(self, home: Home) -> None:
+        home.trust()
+        loaded = home.load(
+            "[[jobs]]\nname = 'a'\n\n[[jobs]]\nname = 'b'\nlevel = 2\n",
+            "[[jobs]]\nname = 'c'\n",
+            overrides={"jobs": [{"name": "d"}]},
+        )
+        assert build_entries(self.Job, loaded) == (
+            (f"{home.user_file}:1", self.Job(name="a")),
+            (f"{home.user_file}:4", self.Job(name="b", level=2)),
+            (f"{home.project_file}:1", self.Job(name="c")),
+            ("command line", self.Job(name="d")),
+        )
+
+    def test_there_may_be_none(self, home: Home) -> None:
+        assert build_entries(self.Job, home.load()) == ()
+
+    def test_all_faults_are_told_with_their_lines(self, home: Home) -> None:
+        loaded = home.load("[[jobs]]\nlevel = 2\n[[jobs]]\nname = 'b'\nlevel = 0\nlevle = 1\n")
+        with pytest.raises(ConfigError) as caught:
+            build_entries(self.Job, loaded)
+        told = [(problem.line, problem.key) for problem in caught.value.problems]
+        assert told == [(1, "jobs[0]"), (6, "jobs[1].levle")]
+        assert "'name'" in caught.value.problems[0].text
+
+    def test_one_table_is_no_array(self, home: Home) -> None:
+        with pytest.raises(ConfigError, match=r"\[\[jobs\]\]"):
+            build_entries(self.Job, home.load("[jobs]\nname = 'a'\n"))
+
+    def test_the_check_reads_them_the_same_way(self, home: Home) -> None:
+        check_section(self.Job, home.load("[[jobs]]\nname = 'a'\n"))
+        with pytest.raises(ConfigError):
+            check_section(self.Job, home.load("[[jobs]]\n"))
+        with pytest.raises(ConfigError):
+            check_section(Probe, home.load("[probe]\ncount = 'x'\n"))
+
+    def test_a_class_of_one_table_has_no_entries(self, home: Home) -> None:
+        with pytest.raises(ContractError):
+            build_entries(Probe, home.load())
