@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from toolcrib.shell.model import UNKNOWN, Word
-from toolcrib.shell.wrappers import is_one_word
+from toolcrib.shell.wrappers import is_input, is_one_word
 
 if TYPE_CHECKING:
     from toolcrib.shell.findings import Findings
@@ -153,6 +153,13 @@ def _test(words: Words, findings: Findings) -> str | None:
     return None
 
 
+def _source(words: Words, findings: Findings) -> str | None:
+    for word in words[1:2]:
+        if not word.literal or is_input(word):
+            return "a script that is not known"
+    return None
+
+
 _CHECKS: dict[str, Callable[[Words, Findings], str | None]] = {
     **dict.fromkeys(("let", "bind", "complete", "compgen", "compopt", "fc", "coproc"), _always),
     **dict.fromkeys(("alias", "enable", "history"), _with_operands),
@@ -160,6 +167,7 @@ _CHECKS: dict[str, Callable[[Words, Findings], str | None]] = {
     **dict.fromkeys(("read", "getopts", "unset"), _reads),
     **dict.fromkeys(("mapfile", "readarray"), _mapfile),
     **dict.fromkeys(("test", "["), _test),
+    **dict.fromkeys((".", "source"), _source),
     "hash": _hash,
     "jobs": _jobs,
     "shopt": _shopt,
@@ -168,6 +176,6 @@ _CHECKS: dict[str, Callable[[Words, Findings], str | None]] = {
     "wait": _wait,
 }
 BUILTINS = frozenset(_CHECKS) | {
-    "cd", "pushd", "popd", "exit", ".", "source", "return", "break", "continue", "shift", "true",
+    "cd", "pushd", "popd", "exit", "return", "break", "continue", "shift", "true",
     "false", ":", "echo", "pwd", "type", "dirs", "kill", "times", "ulimit", "umask", "unalias",
 }  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from posixpath import dirname
+from posixpath import dirname, normpath
 
 from attrs import evolve, frozen
 
@@ -20,7 +20,7 @@ _SYSTEM_FOLDERS = frozenset(
 )
 _SPLIT_SPECIAL = re.compile(r"[^A-Za-z0-9_./:=,@%+ -]", re.ASCII)
 _ANYTHING = Word("", UNKNOWN)
-_INPUT = frozenset({"-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"})
+_DEVICE = re.compile(r"/+(\.\./)*(dev|proc)/|(\.\./)+(dev|proc)/")
 
 
 class _Unsure(Exception):
@@ -86,6 +86,11 @@ def _options(short: str, long: str = "", *, attached: str = "", operands: int = 
 def is_one_word(word: Word) -> bool:
     """Whether the shell makes exactly one word of it."""
     return word.literal or bool(_ONE_WORD.fullmatch(word.source))
+
+
+def is_input(word: Word) -> bool:
+    """Whether a script of this name is what the script itself passes on, and no file."""
+    return word.text == "-" or _DEVICE.match(normpath(word.text)) is not None
 
 
 def _certain(words: Words, index: int) -> Word:
@@ -405,7 +410,7 @@ def _shell(name: str, words: Words) -> Unwrapped:
         runs = runs or "c" in letters
         reads_input = reads_input or "s" in letters
     if not runs:
-        if reads_input or index >= len(words) or _certain(words, index).text in _INPUT:
+        if reads_input or index >= len(words) or is_input(_certain(words, index)):
             raise _Unsure("the script that it is given as its input is not known")
         return Unwrapped()
     if index >= len(words) or not words[index].literal:

@@ -170,6 +170,9 @@ def test_a_wrapper_around_nothing_is_a_command_like_any_other(script: str) -> No
         "sh - <x",
         "sh /dev/stdin <<<'rm x'",
         "sh <<'E'\nrm x\nE",
+        "source /dev/stdin <<<'rm x'",
+        ". ../../dev/fd/3 3<<<'rm x'",
+        ". <(rm x)",
     ],
 )
 def test_a_wrapper_whose_command_is_not_certain_is_not_analysed(script: str) -> None:
