@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable, Iterator, Sequence
+from itertools import takewhile
 from typing import Literal
 
 from attrs import evolve, frozen
@@ -98,17 +99,20 @@ def _in_order(implementations: Sequence[Implementation]) -> list[Policy]:
     after: dict[str, list[Policy]] = {name: [] for name in _POLICIES}
     for each in implementations:
         if each.before in before and each.before not in _FIRST:
-            before[each.before].append(_plugin(each))
+            place, side = each.before, before
         else:
             place = each.after if each.after in after and each.after not in _FIRST else _FIRST[-1]
-            after[place].append(_plugin(each))
+            side = after
+        # What was approved for the session is looked up behind these, so it would answer none.
+        once = place in _UNREMEMBERED or (place == "session-approval-history" and side is before)
+        side[place].append(_plugin(each, once=once))
     steps: list[Policy] = []
     for name, policy in _POLICIES.items():
         steps += [*before[name], policy, *after[name]]
     return steps
 
 
-def _plugin(implementation: Implementation) -> Policy:
+def _plugin(implementation: Implementation, *, once: bool) -> Policy:
     """A plugin's `check_permission` as a policy; no approval of it overrides a deny rule."""
 
     def ask(case: Case) -> Answer | Awaitable[Answer]:
@@ -116,14 +120,14 @@ def _plugin(implementation: Implementation) -> Policy:
             answer = implementation.function(case.call)
             if inspect.isawaitable(answer):
                 return wait(answer, case)
-            opinion = _opinion(answer, implementation)
+            opinion = _opinion(answer, implementation, once=once)
         except (Exception, SystemExit) as error:
             return _failed(error, implementation, case)
         return _within_deny_rules(opinion, case)
 
     async def wait(awaited: Awaitable[PermissionAnswer], case: Case) -> Answer:
         try:
-            opinion = _opinion(await awaited, implementation)
+            opinion = _opinion(await awaited, implementation, once=once)
         except (Exception, SystemExit) as error:
             return _failed(error, implementation, case)
         return _within_deny_rules(opinion, case)
@@ -137,7 +141,7 @@ def _within_deny_rules(opinion: Answer, case: Case) -> Answer:
     return opinion
 
 
-def _opinion(answer: object, implementation: Implementation) -> Answer:
+def _opinion(answer: object, implementation: Implementation, *, once: bool) -> Answer:
     match answer:
         case None:
             return None
@@ -151,7 +155,7 @@ def _opinion(answer: object, implementation: Implementation) -> Answer:
             discard(answer)
             raise TypeError(f"it answered {answer!r}, not Approve, Deny, Ask or None")
     name = implementation.plugin
-    return Judgement(decision=decision, policy=name, source=name, reason=reason)
+    return Judgement(decision=decision, policy=name, source=name, reason=reason, once=once)
 
 
 def _failed(error: BaseException, implementation: Implementation, case: Case) -> Judgement:
@@ -387,3 +391,5 @@ _POLICIES: dict[PolicyName, Policy] = {
 }
 _FIRST: tuple[PolicyName, ...] = ("auto-mode-ask-user-question-deny", "user-configured-deny")
 """Nothing goes in front of these."""
+_UNREMEMBERED = frozenset(takewhile(lambda name: name != "session-approval-history", _POLICIES))
+"""Those in front of the approvals of the session."""

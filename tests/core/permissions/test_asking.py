@@ -443,3 +443,29 @@ class TestGit:
         for command in ("echo x > .hooks", "cp known.txt .GIT/hooks/pre-commit", "rm -r .git"):
             await bash(crib, command)
         assert [r.policy for r in person.asked] == ["git-control-path-access-ask"] * 3
+
+
+@pytest.mark.parametrize(
+    ("place", "scopes"),
+    [
+        ({}, ("once",)),
+        ({"before": "auto-mode-approve"}, ("once",)),
+        ({"before": "session-approval-history"}, ("once",)),
+        ({"after": "session-approval-history"}, ("once", "session")),
+        ({"after": "user-configured-allow"}, ("once", "session")),
+    ],
+)
+async def test_a_plugins_question_is_answered_for_as_long_as_that_helps(
+    open_crib: Open, place: Any, scopes: tuple[str, ...]
+) -> None:
+    class Asking:
+        @toolcrib.hookimpl(tools=["Bash"], **place)
+        def check_permission(self, call: Any) -> toolcrib.Ask:
+            return toolcrib.Ask("to be sure")
+
+    person = Person(answer(scopes[-1]))
+    crib = open_crib(person, Asking())
+    for _ in range(2):
+        assert (await crib.call("Bash", command="true x")).outcome == "executed"
+    assert {request.scopes for request in person.asked} == {scopes}
+    assert len(person.asked) == (2 if scopes == ("once",) else 1)
