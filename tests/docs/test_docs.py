@@ -47,7 +47,9 @@ class Block:
     def file(self) -> str | None:
         """The name of the file that the block is."""
         found = re.fullmatch(r"<!-- file: (\S+) -->", self.comment)
-        return found[1] if found else self.original and self.original.name
+        if found:
+            return found[1]
+        return self.original.name if self.original else None
 
     @property
     def original(self) -> Path | None:
