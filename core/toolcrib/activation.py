@@ -23,7 +23,6 @@ from toolcrib.registry import RegisteredTool, ToolRegistry
 from toolcrib.runtime import Status
 from toolcrib.services import Scope
 
-
 Renewal = Literal["all", "with services"]
 """Which tools are made again."""
 

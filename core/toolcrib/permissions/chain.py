@@ -83,12 +83,14 @@ def denied_by_rule(case: Case) -> Judgement | None:
 
 def with_overridden(judgement: Judgement, case: Case) -> Judgement:
     """The judgement with the rules that spoke of the call too, and lost."""
-    deciding = (judgement.rule, judgement.source)
+    # A deny rule that may be meant is asked about: its decision is not that of the judgement.
+    decided = "deny" if judgement.policy == "possible-deny-ask" else judgement.decision
+    deciding = (decided, judgement.rule, judgement.source)
     others = tuple(
         f"{rule.rule.decision} {rule.rule.pattern} ({rule.rule.source})"
         for decision in ("deny", "ask", "allow")
         for rule, _ in case.speaking(decision)
-        if (rule.rule.pattern, rule.rule.source) != deciding
+        if (rule.rule.decision, rule.rule.pattern, rule.rule.source) != deciding
     )
     return evolve(judgement, overridden=others)
 
