@@ -1,7 +1,7 @@
 """Whatever is done to a forbidden command, nothing that is allowed runs it in real bash.
 
 `TOOLCRIB_MUTATIONS` says how many scripts are made (1,000), `TOOLCRIB_MUTATIONS_SEED` which ones;
-a campaign is `TOOLCRIB_MUTATIONS=20000 TOOLCRIB_MUTATIONS_SEED=7 pytest -s --timeout 0 <this file>`.
+a campaign is `TOOLCRIB_MUTATIONS=20000 TOOLCRIB_MUTATIONS_SEED=7 pytest -s --timeout 0 THIS_FILE`.
 """
 
 from __future__ import annotations
@@ -65,10 +65,12 @@ QUOTED = (
     'git log 2>/dev/null; echo "curl x"', "git log -S'$(curl x)' -- '*.c'",
     "if git log; then echo 'curl x'; else grep curl f; fi",
     "for i in 'curl x' b; do echo \"$i\"; done", "while git log; do echo 'curl x'; break; done",
-    "[[ 'curl x' == a ]] || git log", "[ curl = x ] && git log", "case 'curl x' in *) git log;; esac",
+    "[[ 'curl x' == a ]] || git log", "[ curl = x ] && git log",
+    "case 'curl x' in *) git log;; esac",
     "timeout 5 git log 'curl x'", "sh -c 'git log \"curl x\"'", "eval 'git log \"curl x\"'",
     "echo `echo curl x`", "x='curl x'; echo \"$x\"", "x='curl x'; git log $x", "echo a #\\\ncurl x",
-    "echo a \\\n curl x", "git log 'a\ncurl x\n'", "(git log; echo curl x)", "echo \"a\\\"; curl x\"",
+    "echo a \\\n curl x", "git log 'a\ncurl x\n'", "(git log; echo curl x)",
+    "echo \"a\\\"; curl x\"",
     "git log '`curl x`' \"'\" 'curl x'", "echo a | grep -v 'curl x' | grep -c \"$(echo curl x)\"",
     "grep a <<< 'curl x'", "git log \"${x:-'curl x'}\"", "echo \"${#x} curl x\" $((1 + 2))",
 )
@@ -261,7 +263,7 @@ def test_bash_runs_the_forbidden_commands(bash: Bash) -> None:
     for script in FORBIDDEN:
         script = script.replace("BIN", str(bash.bin))
         ran = [each.argv[0] for each in bash.run(script)]
-        assert "curl" in ran or script == "./curl x", script
+        assert "curl" in ran or script in ("./curl x", "cur? x"), script
         bash.renew()
 
 
