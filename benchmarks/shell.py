@@ -33,6 +33,21 @@ async def start_true(lab: Lab) -> Measured:
     return Measured(floor=pair.floor_s * scale, ours=pair.ours_s * scale, unit="ms")
 
 
+async def start_sandboxed(lab: Lab) -> Measured:
+    count = lab.sizes.processes
+    async with _session(lab) as local, _session(lab, "sandbox") as sandbox:
+
+        async def commands(session: toolcrib.Session) -> None:
+            for _ in range(count):
+                await call(session, "Bash", {"command": "true"})
+
+        pair = await race(
+            lambda: commands(local), lambda: commands(sandbox), rounds=lab.sizes.rounds
+        )
+    scale = 1e3 / count
+    return Measured(floor=pair.floor_s * scale, ours=pair.ours_s * scale, unit="ms")
+
+
 async def unbroken_output(lab: Lab) -> Measured:
     return await _flood(lab, unbroken(lab.sizes.output_mb))
 
@@ -51,8 +66,10 @@ def lines(mb: int) -> str:
     return f"yes {'x' * 79} | head -c {mb}000000"
 
 
-def _session(lab: Lab) -> AbstractAsyncContextManager[toolcrib.Session]:
-    return toolcrib.open_session(lab.workspace, mode="yolo", environ=lab.environment, crib=lab.crib)
+def _session(lab: Lab, runtime: str = "local") -> AbstractAsyncContextManager[toolcrib.Session]:
+    return toolcrib.open_session(
+        lab.workspace, mode="yolo", environ=lab.environment, crib=lab.crib, runtime=runtime
+    )
 
 
 async def _start(command: str) -> asyncio.subprocess.Process:
@@ -97,6 +114,12 @@ BENCHMARKS = [
         measure=start_true,
         max_ratio=2.0,
         peers="kimi-cli 1.0x, openhands 13x to 80x",
+    ),
+    Benchmark(
+        name="bash-sandbox",
+        what="Bash: `true` in the runtime sandbox",
+        floor="the same in the runtime local",
+        measure=start_sandboxed,
     ),
     Benchmark(
         name="bash-unbroken",

@@ -377,7 +377,7 @@ class TestContributions:
         self, open_crib: Open, module: str
     ) -> None:
         crib = open_crib(offering(planet(f"{module}:Planet")))
-        assert list(crib.session.crib.runtimes()) == ["planet"]
+        assert "planet" in crib.session.crib.runtimes()
         crib.session.tools()
         assert module not in sys.modules
         with pytest.raises(RuntimeUnavailable, match="astronomy"):
@@ -476,7 +476,8 @@ class TestContributions:
             offering(planet()),
             offering(planet(), RuntimeContribution(id="local", factory=Planet, capabilities=())),
         )
-        assert {name: plugin for name, (plugin, _) in crib.session.crib.runtimes().items()} == {
+        offers = crib.session.crib.runtimes()
+        assert {name: offers[name][0] for name in offers if name != "sandbox"} == {
             "planet": "astronomy"
         }
         told = [f.reason for f in crib.session.crib.plugins.failures if f.plugin == "astronomy-2"]
@@ -487,7 +488,7 @@ class TestContributions:
             __name__="confused", contribute_runtime=toolcrib.hookimpl(lambda: [Planet()])
         )
         crib = open_crib(plugin)
-        assert not crib.session.crib.runtimes()
+        assert set(crib.session.crib.runtimes()) == {"sandbox"}
         assert [f.plugin for f in crib.session.crib.plugins.failures] == ["confused"]
 
 

@@ -65,18 +65,22 @@ def _is_repository(git: str) -> bool:
 class Placeholder:
     """An empty thing in the place of one that is missing; several processes may hold it.
 
-    Whoever lets go of it last removes it, if it still is what it was made as.
+    Whoever lets go of it last removes it, if it still is what it was made as. An empty folder that
+    was there before stays, since it may be somebody's; only for `.git` it cannot mean anything.
     """
 
     path: str
     descriptor: int
+    removable: bool
 
     @staticmethod
     def hold(path: str, *, folder: bool) -> Placeholder | None:
         """Put something there if there is nothing; None when something else is there."""
+        removable = not folder or os.path.basename(path) == ".git"
         for _ in range(10):
             try:
                 _make(path, folder)
+                removable = True
             except OSError:
                 pass  # it exists, or nobody of this user can make it
             if not _is_placeholder(path):
@@ -86,7 +90,7 @@ class Placeholder:
             except OSError:
                 continue
             fcntl.flock(descriptor, fcntl.LOCK_SH)
-            held = Placeholder(path, descriptor)
+            held = Placeholder(path, descriptor, removable)
             if held.there:
                 return held
             os.close(descriptor)  # its last holder has just removed it
@@ -103,7 +107,7 @@ class Placeholder:
         """Let go of it, and remove it when nobody else holds it."""
         try:
             fcntl.flock(self.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if self.there and _is_placeholder(self.path):
+            if self.removable and self.there and _is_placeholder(self.path):
                 (os.rmdir if os.path.isdir(self.path) else os.unlink)(self.path)
         except OSError:
             pass  # somebody else holds it or has filled it

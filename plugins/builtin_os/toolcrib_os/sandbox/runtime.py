@@ -121,7 +121,7 @@ class SandboxRuntime:
         line = command_line(
             self._program,
             argv,
-            mounted=[*mounts(view, self._settings), *self._links()],
+            mounted=[*mounts(view, self._settings, f"{folder}/empty"), *self._links()],
             cwd=os.path.realpath(cwd),
             network=self._network,
             files=(status, os.path.join(folder, "filter")),
@@ -156,6 +156,7 @@ class SandboxRuntime:
             folder = tempfile.mkdtemp(prefix="toolcrib-sandbox-", dir=self._outside_folder())
             self._group = make_group(self._bound)
             self._remove = weakref.finalize(self, _clean_up, folder, self._group)
+            os.mkdir(os.path.join(folder, "empty"))
             with open(os.path.join(folder, "filter"), "wb") as file:
                 file.write(filter_program() or b"")
             self._folder = folder

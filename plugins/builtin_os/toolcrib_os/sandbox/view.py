@@ -39,6 +39,10 @@ class View:
         """Whether a path is out of sight."""
         return self.kind(path) in ("hide", "temporary")
 
+    def holds_more(self, path: str) -> bool:
+        """Whether something in a hidden folder is in sight after all."""
+        return any(place.startswith(f"{path}/") for place in self.of("read", "write", "temporary"))
+
     def of(self, *kinds: Kind) -> tuple[str, ...]:
         return tuple(path for path, kind in self.places.items() if kind in kinds)
 
