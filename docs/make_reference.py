@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -71,6 +71,8 @@ def _settings(session: toolcrib.Session) -> Iterator[str]:
     places: dict[str, str] = {}
     for _, contribution in session.crib.plugins.contributions():
         places.update(contribution.settings)
+    for _, runtime in session.crib.runtimes().values():
+        places.update(runtime.settings)
     for feature in session.crib.features():
         places.update(feature.settings)
     for section, place in sorted(places.items()):
@@ -82,9 +84,16 @@ def _settings(session: toolcrib.Session) -> Iterator[str]:
         yield "| key | default |"
         yield "| --- | --- |"
         for field in attrs.fields(cls):
-            default = "needed" if field.name in (needed or ()) else f"`{field.default!r}`"
-            yield f"| `{field.name}` | {default} |"
+            yield f"| `{field.name}` | {_set_to(field, needed or ())} |"
         yield ""
+
+
+def _set_to(field: attrs.Attribute[object], needed: Container[str]) -> str:
+    if field.name in needed:
+        return "needed"
+    # What a function works out differs from one machine to the next.
+    worked_out = type(field.default).__name__ == "Factory"
+    return "worked out" if worked_out else f"`{field.default!r}`"
 
 
 def _commands() -> Iterator[str]:

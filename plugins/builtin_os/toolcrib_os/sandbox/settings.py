@@ -58,23 +58,16 @@ def _half_of_memory_mb() -> int:
 class SandboxSettings:
     """What the sandbox lets through, and how much a command in it may use.
 
-    Attributes:
-        network: whether commands reach the network.
-        hidden: more files and folders to hide.
-        readable: files and folders to show although they lie in a hidden place.
-        writable: files and folders outside the workspace that may be written.
-        protected: more paths in the workspace, relative to it, that may only be read.
-        hide_workspace_secrets: whether `.env` files, private keys and the like in the workspace
-            are hidden from commands too.
-        environment: variables to pass on although their names look like those of secrets.
-        memory_mb: memory of all processes of a command; half of the machine's by default.
-        processes: processes and threads of a command at a time.
-        cpu_s: seconds of processor time, summed over all processes of a command.
-        open_files: of one process at a time.
-        file_size_mb: the largest file that can be written.
-        tmp_mb: the size of each of `/tmp`, `/var/tmp` and `/dev/shm`.
-        disk_mb: how much a command may write to disks.
-        free_disk_mb: how much has to stay free on the disk of the workspace.
+    `network` says whether commands reach the network. `hidden` are more files and folders to hide,
+    `readable` some to show although they lie in a hidden place, `writable` some outside of the
+    workspace that may be written, and `protected` paths in the workspace, relative to it, that may
+    only be read. `hide_workspace_secrets` hides `.env` files, private keys and the like in the
+    workspace from commands too. `environment` names variables to pass on although they look like
+    secrets. Of all processes of a command together, `memory_mb` bounds the memory (half of the
+    machine's by default), `processes` the processes and threads at a time, `cpu_s` the seconds of
+    processor time, and `disk_mb` what is written to disks; `open_files` bounds those of one process,
+    `file_size_mb` one file, `tmp_mb` each of `/tmp`, `/var/tmp` and `/dev/shm`. `free_disk_mb` has
+    to stay free on the disk of the workspace.
     """
 
     network: bool = field(default=False, validator=_yes_or_no)
