@@ -65,7 +65,7 @@ class SandboxSettings:
     workspace from commands too. `environment` names variables to pass on although they look like
     secrets. Of all processes of a command together, `memory_mb` bounds the memory (half of the
     machine's by default), `processes` the processes and threads at a time, `cpu_s` the seconds of
-    processor time, and `disk_mb` what is written to disks; `open_files` bounds those of one process,
+    processor time, and `disk_mb` what is written to disks; `open_files` bounds those of each,
     `file_size_mb` one file, `tmp_mb` each of `/tmp`, `/var/tmp` and `/dev/shm`. `free_disk_mb` has
     to stay free on the disk of the workspace.
     """
