@@ -60,7 +60,7 @@ class Agent:
         self.profile = profile
         self.scope = Scope("agent", session.scope)
         self.registry = ToolRegistry()
-        self.hooks = HookTable(session.crib.plugins, without=self._silenced)
+        self.hooks = HookTable(session.crib.plugins, self._silenced, session)
         self.features: dict[str, FeatureState] = {}
         self.timeouts: Mapping[str, float] = {}
         self.observed = False

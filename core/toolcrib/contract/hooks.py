@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 import pluggy
 
 from toolcrib.contract.answers import BeforeAnswer, PermissionAnswer
-from toolcrib.contract.call import Outcome, ToolCall
+from toolcrib.contract.call import Outcome, SessionView, ToolCall
 from toolcrib.contract.contribution import RuntimeContribution, ToolContribution
 
 if TYPE_CHECKING:
@@ -25,6 +25,8 @@ hookspec = pluggy.HookspecMarker(PROJECT_NAME)
 _mark = pluggy.HookimplMarker(PROJECT_NAME)
 
 F = TypeVar("F", bound=Callable[..., Any])
+Tools = Iterable[str] | Callable[[SessionView, str], bool]
+"""Names of tools, or what tells of a name in a session whether it is one of them."""
 
 PolicyName = Literal[
     "auto-mode-ask-user-question-deny",
@@ -53,7 +55,7 @@ def hookimpl(
     *,
     tryfirst: bool = False,
     trylast: bool = False,
-    tools: Iterable[str] | None = None,
+    tools: Tools | None = None,
     before: PolicyName | None = None,
     after: PolicyName | None = None,
     always: bool = False,
@@ -64,7 +66,7 @@ def hookimpl(
     *,
     tryfirst: bool = False,
     trylast: bool = False,
-    tools: Iterable[str] | None = None,
+    tools: Tools | None = None,
     before: PolicyName | None = None,
     after: PolicyName | None = None,
     always: bool = False,
@@ -73,10 +75,13 @@ def hookimpl(
     """Mark a function of a plugin as the implementation of the hook with its name.
 
     `tryfirst` and `trylast` move it to the front or the back of the order. `tools` limits a hook
-    of the pipeline to calls of these tools, so that other calls do not pay for it. `before` and
-    `after` place a `check_permission` in front of or behind the policy with that name; nothing
-    goes in front of the deny rules. `always` has a `before_execute` called even after another
-    plugin's `Allow` (`call.allowed_by` tells). Raises TypeError for both `before` and `after`.
+    of the pipeline to calls of these tools, so that other calls do not pay for it; a function of
+    the session and a tool's name is asked once for each tool, and again when the configuration
+    changes. `before` and `after` place a `check_permission` in front of or behind the policy with
+    that name; nothing goes in front of the deny rules. `always` has a `before_execute` called even
+    after another plugin's `Allow` (`call.allowed_by` tells).
+
+    Raises TypeError for both `before` and `after`.
     """
 
     if before is not None and after is not None:
@@ -84,7 +89,8 @@ def hookimpl(
 
     def mark(target: F) -> F:
         marked = _mark(tryfirst=tryfirst, trylast=trylast, optionalhook=optionalhook)(target)
-        marked.toolcrib_tools = None if tools is None else frozenset(tools)  # type: ignore[attr-defined]
+        names = tools if tools is None or callable(tools) else frozenset(tools)
+        marked.toolcrib_tools = names  # type: ignore[attr-defined]
         marked.toolcrib_before = before  # type: ignore[attr-defined]
         marked.toolcrib_after = after  # type: ignore[attr-defined]
         marked.toolcrib_always = always  # type: ignore[attr-defined]

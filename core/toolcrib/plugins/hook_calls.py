@@ -8,7 +8,7 @@ from typing import Any
 
 from attrs import frozen
 
-from toolcrib.plugins.loader import PluginHost
+from toolcrib.plugins.loader import PluginHost, describe
 
 
 @frozen
@@ -17,7 +17,7 @@ class Implementation:
 
     plugin: str
     function: Callable[..., Any]
-    tools: frozenset[str] | None
+    tools: frozenset[str] | Callable[[Any, str], bool] | None
     before: str | None
     after: str | None
     always: bool
@@ -26,12 +26,19 @@ class Implementation:
 class HookTable:
     """Looks implementations up by hook and tool, so that nobody pays for hooks of other tools.
 
-    `without` names the plugins whose hooks do not count.
+    `without` names the plugins whose hooks do not count; `session` is what implementations are
+    asked about that choose their tools themselves.
     """
 
-    def __init__(self, host: PluginHost, without: Callable[[], frozenset[str]] = frozenset) -> None:
+    def __init__(
+        self,
+        host: PluginHost,
+        without: Callable[[], frozenset[str]] = frozenset,
+        session: object = None,
+    ) -> None:
         self._host = host
         self._without = without
+        self._session = session
         self._all: dict[str, tuple[Implementation, ...]] = {}
         self._for_tool: dict[tuple[str, str], tuple[Implementation, ...]] = {}
 
@@ -52,9 +59,23 @@ class HookTable:
         """Those that want to hear of calls of one tool."""
         found = self._for_tool.get((hook, tool))
         if found is None:
-            found = tuple(i for i in self.all(hook) if i.tools is None or tool in i.tools)
+            found = tuple(i for i in self.all(hook) if self._is_for(i, hook, tool))
             self._for_tool[hook, tool] = found
         return found
+
+    def _is_for(self, implementation: Implementation, hook: str, tool: str) -> bool:
+        tools = implementation.tools
+        if tools is None:
+            return True
+        if not callable(tools):
+            return tool in tools
+        try:
+            return bool(tools(self._session, tool))
+        except (Exception, SystemExit) as error:
+            # It may be there to guard: better to hear of a call too many.
+            problem = f"it could not say whether {hook} is for {tool}: {describe(error)}"
+            self._host.report(implementation.plugin, "hook", problem)
+            return True
 
     def clear(self) -> None:
         """Look everything up again: the plugins have changed, or which of them count."""

@@ -121,6 +121,32 @@ async def test_hooks_of_chosen_tools_hear_of_no_others(bench: Any, run: Any) -> 
     assert sorted(heard) == sorted(f"{hook} Mine" for hook in hooks)
 
 
+async def test_a_hook_may_choose_its_tools_by_the_session(bench: Any, run: Any) -> None:
+    """Asked once for each tool; a choice that fails leaves the hook in place."""
+    heard: list[str] = []
+    asked: list[tuple[str, str]] = []
+
+    def chosen(session: Any, tool: str) -> bool:
+        asked.append((session.mode, tool))
+        if tool == "Odd":
+            raise ValueError("cannot tell")
+        return tool == "Mine"
+
+    @toolcrib.hookimpl(tools=chosen)
+    def before_execute(call: Any) -> None:
+        heard.append(call.name)
+
+    bench.plugin("picky", before_execute=before_execute)
+    for name in ("Mine", "Odd", "Other"):
+        bench.tool(name, fine)
+    session = bench.open()
+    for _ in range(2):
+        await run(session, "Other", "Mine", "Odd")
+    assert heard == ["Mine", "Odd"] * 2
+    assert sorted(asked) == [("yolo", name) for name in ("Mine", "Odd", "Other")]
+    assert any("cannot tell" in f.reason for f in session.crib.plugins.failures)
+
+
 async def test_the_first_metadata_reaches_the_body(bench: Any, run: Any) -> None:
     seen: list[Any] = []
 

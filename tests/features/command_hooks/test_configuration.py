@@ -122,6 +122,28 @@ async def test_without_hooks_it_is_not_in_the_path_of_a_call(
         assert not crib.session.main.features["command-hooks"].enabled
 
 
+async def test_it_is_in_the_path_of_those_calls_only_that_a_hook_is_for(
+    workspace: Path, tmp_path: Path, environ: dict[str, str]
+) -> None:
+    (tmp_path / "user.toml").write_text(
+        hook("true") + "matcher = 'Bash'\n" + hook("true", "PostToolUse") + "matcher = 'Read'\n"
+    )
+    async with ToolHarness(workspace, environ=environ) as crib:
+        table = crib.session.main.hooks
+        found = {
+            (name, tool)
+            for name in ("before_execute", "check_permission", "did_execute")
+            for tool in ("Bash", "Read", "Glob")
+            if any(i.plugin == PLUGIN for i in table.for_tool(name, tool))
+        }
+    assert found == {
+        ("before_execute", "Bash"),
+        ("check_permission", "Bash"),
+        ("did_execute", "Bash"),
+        ("did_execute", "Read"),
+    }
+
+
 async def test_with_hooks_it_can_be_turned_off(
     workspace: Path, tmp_path: Path, environ: dict[str, str], in_the_path: HookNames
 ) -> None:

@@ -57,7 +57,6 @@ class SessionHooks:
         self._session = weakref.ref(session)
         self._settings: object = None
         self._hooks: tuple[Hook, ...] = ()
-        self._for_tool: dict[tuple[str, str], tuple[Hook, ...]] = {}
         self._verdicts: dict[int, tuple[ToolCall, Verdict]] = {}
         self._telling: set[asyncio.Task[None]] = set()
         self._places = asyncio.Semaphore(MAX_RUNNING)
@@ -70,14 +69,11 @@ class SessionHooks:
             return ()
         if session.settings is not self._settings:
             self._read(session)
-        found = self._for_tool.get((event, tool))
-        if found is None:
-            by_command: dict[str, Hook] = {}
-            for hook in self._hooks:
-                if hook.settings.event == event and re.search(hook.settings.matcher, tool):
-                    by_command.setdefault(hook.settings.command, hook)
-            found = self._for_tool[event, tool] = tuple(by_command.values())
-        return found
+        by_command: dict[str, Hook] = {}
+        for hook in self._hooks:
+            if hook.settings.event == event and re.search(hook.settings.matcher, tool):
+                by_command.setdefault(hook.settings.command, hook)
+        return tuple(by_command.values())
 
     async def run(self, hooks: tuple[Hook, ...], payload: dict[str, Any]) -> list[Ran]:
         """Run hooks at the same time; what they did, in their order."""
@@ -131,7 +127,6 @@ class SessionHooks:
     def _read(self, session: Any) -> None:
         self._hooks = tuple(Hook(place, hook) for place, hook in session.entries(CommandHook))
         self._settings = session.settings
-        self._for_tool.clear()
         watched = any(hook.settings.event in _APPROVALS.values() for hook in self._hooks)
         # Only who wants to hear of approvals makes the session announce what happens in it.
         if watched and self._unsubscribe is None:
