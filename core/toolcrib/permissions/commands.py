@@ -29,16 +29,6 @@ _RUN_WHAT_THEY_ARE_TOLD = frozenset(
 _META = re.compile(r"[\\*?\[\]{}()!+@|]")
 
 
-_SHELLS = frozenset(("sh", "bash", "dash", "zsh", "ksh", "ash", "fish"))
-
-
-def _is_fed(command: SimpleCommand) -> bool:
-    """Whether it is a shell that runs what it is given on its standard input."""
-    if command.program not in _SHELLS or command.transparent:
-        return False
-    return all(word.text.startswith(("-", "+")) for word in command.words[1:])
-
-
 class Script:
     """A script in the spellings that rules may be about, worked out once."""
 
@@ -46,7 +36,6 @@ class Script:
         self.analysis = analysis
         self._texts = [_spellings(command) for command in analysis.commands]
         self._unknown = [c for c in analysis.commands if UNKNOWN in c.text]
-        self._fed = any(map(_is_fed, analysis.commands))
 
     def spoken_of(self, pattern: str) -> Match:
         """Whether a deny or ask pattern speaks of the script or any command in it.
@@ -67,7 +56,7 @@ class Script:
             )
         if found:
             return Match.YES
-        if self.analysis.unanalysable or self._fed:
+        if self.analysis.unanalysable:
             return Match.PERHAPS
         unknown = negated or any(_might_speak_of(plain, command) for command in self._unknown)
         return Match.PERHAPS if self._unknown and unknown else Match.NO
