@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from itertools import takewhile
-from typing import Literal
+from typing import Literal, get_args
 
 from attrs import evolve, frozen
 
@@ -18,7 +18,7 @@ from toolcrib.permissions.touched import Match
 from toolcrib.plugins.hook_calls import Implementation, discard
 from toolcrib.plugins.loader import describe
 
-Verdict = Literal["allow", "ask", "deny"]
+Verdict = Literal["deny", "ask", "allow"]
 
 
 @frozen(kw_only=True)
@@ -86,9 +86,12 @@ def with_overridden(judgement: Judgement, case: Case) -> Judgement:
     # A deny rule that may be meant is asked about: its decision is not that of the judgement.
     decided = "deny" if judgement.policy == "possible-deny-ask" else judgement.decision
     deciding = (decided, judgement.rule, judgement.source)
+    # Of a script, several allow rules decide together.
+    together = case.analysis is not None and judgement.policy == "user-configured-allow"
     others = tuple(
         f"{rule.rule.decision} {rule.rule.pattern} ({rule.rule.source})"
-        for decision in ("deny", "ask", "allow")
+        for decision in get_args(Verdict)
+        if not (together and decision == "allow")
         for rule, _ in case.speaking(decision)
         if (rule.rule.decision, rule.rule.pattern, rule.rule.source) != deciding
     )
