@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
-from attrs import asdict, frozen
+from attrs import asdict, evolve, frozen
 
 
 @frozen(kw_only=True)
@@ -151,3 +151,17 @@ def display_to_dict(display: Display) -> dict[str, Any]:
     """The display as JSON-ready data, tagged with `kind`, fields that say nothing left out."""
     fields = {name: value for name, value in asdict(display).items() if value is not None}
     return {"kind": display.kind, **fields}
+
+
+def without_secrets(display: Display | None) -> Display | None:
+    """The display as those who follow events may see it, without values named like secrets."""
+    from toolcrib.redaction import redacted
+
+    if display is None:
+        return None
+    shown = {
+        name: redacted(value)
+        for name, value in asdict(display, recurse=False).items()
+        if isinstance(value, str | Mapping)
+    }
+    return evolve(display, **shown)

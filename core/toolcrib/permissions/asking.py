@@ -6,7 +6,7 @@ from time import perf_counter
 
 from toolcrib.approvals.persist import offered_scopes, remember_rule
 from toolcrib.contract.answers import Veto
-from toolcrib.contract.display import GenericDisplay
+from toolcrib.contract.display import GenericDisplay, without_secrets
 from toolcrib.contract.events import ApprovalRequested, ApprovalResolved
 from toolcrib.contract.interaction import ApprovalAnswer, ApprovalRequest, ApprovalScope
 from toolcrib.errors import ToolcribError
@@ -122,8 +122,8 @@ def _announce(case: Case, request: ApprovalRequest) -> None:
                 name=request.tool,
                 request_id=request.id,
                 policy=request.policy,
-                reason=request.reason,
-                display=request.display,
+                reason=redacted(request.reason),
+                display=without_secrets(request.display),
                 arguments=request.arguments,
             )
         )
@@ -149,7 +149,7 @@ def _announce_answer(
                 by=answer.by,
                 cause=answer.cause,
                 has_feedback=bool(answer.feedback),
-                remembered=remembered,
+                remembered=tuple(redacted(remembered)),
                 duration_ms=duration_ms,
             )
         )

@@ -59,7 +59,7 @@ def _announce(case: Case, judgement: Judgement) -> None:
             policy=judgement.policy,
             rule=judgement.rule,
             source=judgement.source,
-            reason=judgement.reason,
+            reason=redacted(judgement.reason),
             arguments=redacted(call.arguments),
         )
     )

@@ -14,6 +14,7 @@ import attrs
 
 from toolcrib.contract.call import ToolCall
 from toolcrib.contract.context import ToolContext
+from toolcrib.contract.display import without_secrets
 from toolcrib.contract.events import ToolCallStarted
 from toolcrib.contract.result import ToolResult
 from toolcrib.pipeline import texts
@@ -380,8 +381,8 @@ class _Batch:
                 call_id=call.id,
                 name=call.name,
                 arguments=redacted(call.arguments or call.raw_arguments),
-                description=execution.description if execution else None,
-                display=execution.display if execution else None,
+                description=redacted(execution.description) if execution else None,
+                display=without_secrets(execution.display) if execution else None,
             )
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import subprocess
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 import toolcrib
+from toolcrib.contract.events import event_to_dict
 from toolcrib.contract.interaction import Answer, ApprovalAnswer, ApprovalRequest, Request
 from toolcrib.testing import ToolHarness
 
@@ -359,9 +361,11 @@ class TestEvents:
         crib = open_crib(person)
         events: list[Any] = []
         crib.session.subscribe(events.append)
-        await bash(crib, "API_TOKEN=sk-abcdef0123456789abcdef true")
-        asked = [e for e in events if e.type == "permission.approval.requested"]
-        assert asked and "sk-abcdef0123456789abcdef" not in repr(asked[0].arguments)
+        await bash(crib, "API_TOKEN=sk-abcdef0123456789abcdef ls --password hunter2")
+        assert any(e.type == "permission.approval.requested" for e in events)
+        told = json.dumps([event_to_dict(e) for e in events if e.type != "tool.result"])
+        assert "API_TOKEN" in told
+        assert "sk-abcdef0123456789abcdef" not in told and "hunter2" not in told
 
 
 class TestChanges:
