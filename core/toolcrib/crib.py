@@ -112,8 +112,8 @@ class Crib:
         record = self.plugins.records.get(PERMISSION_PLUGIN)
         if record is None:
             raise PluginError(
-                "toolcrib's own plugins were not found: it has to be installed (pip install -e . in "
-                "a checkout), being on the import path is not enough"
+                "toolcrib's own plugins were not found: it has to be installed (pip install -e . "
+                "in a checkout), being on the import path is not enough"
             )
         if record.status == "failed":
             reasons = "; ".join(f.reason for f in self.plugins.failures if f.plugin == record.name)
