@@ -145,7 +145,7 @@ class Allowance:
         if None in self._texts:
             return True
         in_root = command.cwd == self._workspace.root
-        if in_root and self.holds_exactly(command.source):
+        if in_root and command.self_contained and self.holds_exactly(command.source):
             return True
         if not all(self._may_redirect(r, command.cwd) for r in command.redirects):
             return False
@@ -159,7 +159,7 @@ class Allowance:
             return False
         if command.words[0].text in HARMLESS and all(map(_is_plain, command.assignments)):
             return not any(word.text == "-v" for word in command.words)
-        if self._only_in_root and not in_root:
+        if self._only_in_root and not (in_root and command.self_contained):
             return False
         return any(
             self._matches(pattern, command) for pattern in self._texts if pattern is not None

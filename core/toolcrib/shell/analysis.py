@@ -6,6 +6,7 @@ import re
 
 from attrs import evolve
 
+from toolcrib.shell.alone import stands_alone
 from toolcrib.shell.builtins import BUILTINS
 from toolcrib.shell.danger import danger_in
 from toolcrib.shell.effects import effects_of
@@ -72,4 +73,10 @@ def _found(text: str, cwd: str, home_dir: str | None) -> Findings:
     findings.close()
     if findings.cwd_lost:
         findings.commands = [evolve(command, cwd=None) for command in findings.commands]
+    findings.commands = [
+        command
+        if stands_alone(command, findings.assigned)
+        else evolve(command, self_contained=False)
+        for command in findings.commands
+    ]
     return findings

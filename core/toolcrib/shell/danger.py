@@ -105,7 +105,7 @@ def danger_in(
     downloads = not _DOWNLOADERS.isdisjoint(names)
     for command, name in zip(commands, names, strict=True):
         reason = _danger(_Case(command, name or "", home_dir, root))
-        if reason is None and downloads and _runs_what_it_gets(command, name or ""):
+        if reason is None and downloads and runs_what_it_gets(command, name or ""):
             reason = "runs what was downloaded"
         if reason is not None:
             return f"{_shown(command.source)}: {reason}"
@@ -282,7 +282,7 @@ def _crontab(case: _Case) -> str | None:
     return "deletes all scheduled jobs" if "-r" in found else None
 
 
-def _runs_what_it_gets(command: SimpleCommand, name: str) -> bool:
+def runs_what_it_gets(command: SimpleCommand, name: str) -> bool:
     """Whether a shell or interpreter takes its script from a pipe or a substitution."""
     words = command.words[1:]
     if name in ("eval", "source", "."):

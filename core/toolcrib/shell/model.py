@@ -69,6 +69,8 @@ class SimpleCommand:
         via: the programs that run it, the outermost first, such as `("sudo", "xargs")`.
         transparent: it is a wrapper (`timeout`, `env`, `sh -c`) that does nothing by itself but run
             other commands of the script, so it is allowed when these are.
+        self_contained: its source alone tells what it does. Otherwise a variable that the script
+            sets, a here-document, a redirection around it or a script from its input do too.
     """
 
     source: str
@@ -78,6 +80,7 @@ class SimpleCommand:
     cwd: str | None = None
     via: tuple[str, ...] = ()
     transparent: bool = False
+    self_contained: bool = True
 
     @cached_property
     def program(self) -> str | None:

@@ -240,7 +240,9 @@ class ScriptReader(CommandReader):
         commands = self.findings.commands
         for index in range(first, last):
             own = commands[index]
-            commands[index] = evolve(own, redirects=(*own.redirects, *redirects))
+            commands[index] = evolve(
+                own, redirects=(*own.redirects, *redirects), self_contained=False
+            )
         if first == last:
             source = self.text[start : self.pos]
             self.findings.add(

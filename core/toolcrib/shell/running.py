@@ -123,6 +123,7 @@ def _run_script(
             own,
             assignments=(*command.assignments, *unwrapped.assignments, *own.assignments),
             redirects=(*own.redirects, *command.redirects),
+            self_contained=own.self_contained and not (command.redirects or command.assignments),
         )
     if unwrapped.folder is None and child.moved:
         findings.cwd_lost = True

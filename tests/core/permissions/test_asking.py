@@ -86,6 +86,39 @@ class TestAnswers:
         await bash(crib, "cd sub; touch a")
         assert len(person.asked) == 5
 
+    @pytest.mark.parametrize(
+        ("approved", "other"),
+        [
+            ("touch a", "{ touch a; } > b"),
+            ("{ touch a; } > b", "{ touch a; } > c"),
+            ("sh <<E\ntouch a\nE", "sh <<E\ntouch b\nE"),
+            ("wc -l <<'E'\na\nE", "wc -l <<'E'\nb\nE"),
+            ('f=a; touch "$f"', 'f=b; touch "$f"'),
+            ("f=a; cat < $f", "f=b; cat < $f"),
+            ("for f in a b; do touch $f; done", "for f in c; do touch $f; done"),
+            ('touch "$f"', 'read f < list; touch "$f"'),
+            ("touch $HOME/a", "for HOME in sub; do touch $HOME/a; done"),
+            ("python3 -", "echo 2 | python3 -"),
+            ("xargs touch", "echo a | xargs touch"),
+        ],
+    )
+    async def test_what_stands_around_a_command_is_part_of_it(
+        self, open_crib: Open, workspace: Path, approved: str, other: str
+    ) -> None:
+        (workspace / "a").write_text("")
+        person = Person(answer("session"))
+        crib = open_crib(person)
+        for command in (approved, approved, other):
+            await bash(crib, command)
+        assert len(person.asked) == 2
+
+    async def test_a_rule_for_a_command_allows_no_redirection_around_it(
+        self, open_crib: Open, workspace: Path
+    ) -> None:
+        crib = open_crib(None, allow=["Bash(echo a)"])
+        assert await bash(crib, "{ echo a; } > b") == "vetoed"
+        assert not (workspace / "b").exists()
+
     async def test_taking_it_back_asks_again(self, open_crib: Open) -> None:
         person = Person(answer("session"))
         crib = open_crib(person)
