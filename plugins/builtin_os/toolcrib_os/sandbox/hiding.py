@@ -8,8 +8,6 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from glob import glob
 
-from toolcrib import is_sensitive_file
-
 HOMES = ("/home", "/root", "/Users", "/var/home", "/export/home", "/usr/home")
 RUN = ("/run", "/var/run")
 TEMPORARY = ("/tmp", "/var/tmp")
@@ -55,10 +53,6 @@ _LEADS_OUT = re.compile(
     r"|TMUX.*|STY|VSCODE_.*|WSL.*|.*_ASKPASS|.*_SOCK|.*_SOCKET"
 )
 _LOGIN_IN_URL = re.compile(r"://[^/\s@]*:[^/\s@]+@")
-
-_LOOKED_AT = 4000
-"""How many names in the workspace are looked at for secrets."""
-_NOT_LOOKED_INTO = frozenset({".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv"})
 
 
 def safe_environment(
@@ -124,32 +118,6 @@ def listening_sockets() -> Iterator[str]:
         path = line.rstrip("\n").partition(" /")[2]
         if len(fields) == 8 and path:
             yield f"/{path}"
-
-
-def workspace_secrets(root: str) -> Iterator[str]:
-    """Files in a folder that hold secrets by their names; the nearest first, not all of a huge one.
-
-    Those further down are still refused by the file tools, which judge each path by itself.
-    """
-    left = _LOOKED_AT
-    level = [root]
-    while level and left > 0:
-        below: list[str] = []
-        for folder in level:
-            try:
-                entries = list(os.scandir(folder))
-            except OSError:
-                continue
-            left -= len(entries)
-            for entry in entries:
-                if entry.is_dir(follow_symlinks=False):
-                    if entry.name not in _NOT_LOOKED_INTO:
-                        below.append(entry.path)
-                elif entry.is_file(follow_symlinks=False) and is_sensitive_file(entry.path):
-                    yield entry.path
-            if left <= 0:
-                break
-        level = below
 
 
 def _registered_home() -> str | None:

@@ -12,7 +12,8 @@ from toolcrib_os.sandbox.view import Kind
 
 _FILES = ("toolcrib.toml",)
 _FOLDERS = (".toolcrib", ".git")
-_GIT_READ_ONLY = ("config", "hooks", "modules", "worktrees", "commondir", "config.worktree")
+_GIT_FOLDERS = ("hooks", "modules", "worktrees")
+_GIT_READ_ONLY = ("config", *_GIT_FOLDERS, "commondir", "config.worktree")
 _GIT_TRAPS = ("commondir", "config.worktree")
 """They make git take its configuration from elsewhere, and cannot be there as placeholders."""
 _NOTE = b"# Keeps a sandboxed command that runs now from writing a configuration of its own.\n"
@@ -54,7 +55,7 @@ def wanted_placeholders(root: str) -> Iterator[tuple[str, bool]]:
     yield from ((os.path.join(root, name), False) for name in _FILES)
     yield from ((os.path.join(root, name), True) for name in _FOLDERS)
     if _is_repository(os.path.join(root, ".git")):
-        yield os.path.join(root, ".git", "hooks"), True
+        yield from ((os.path.join(root, ".git", name), True) for name in _GIT_FOLDERS)
 
 
 def _is_repository(git: str) -> bool:

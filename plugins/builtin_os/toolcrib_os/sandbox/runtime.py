@@ -19,7 +19,6 @@ from toolcrib_os.sandbox.hiding import (
     listening_sockets,
     safe_environment,
     toolcrib_folders,
-    workspace_secrets,
 )
 from toolcrib_os.sandbox.protecting import (
     Placeholder,
@@ -29,10 +28,13 @@ from toolcrib_os.sandbox.protecting import (
     wanted_placeholders,
 )
 from toolcrib_os.sandbox.seccomp import filter_program
+from toolcrib_os.sandbox.secret_files import WorkspaceSecrets
 from toolcrib_os.sandbox.settings import SandboxSettings
 from toolcrib_os.sandbox.view import Kind, View, build_view, roots
 from toolcrib_os.sandbox.watch import Command, Watch
 
+_OF_THE_KERNEL = ("/proc", "/dev")
+"""Commands have others than the processes outside, whose file tools would see theirs."""
 _OWN_COUNT = (5, 14)
 """Since this kernel, processes are counted for each user namespace by itself."""
 
@@ -56,12 +58,13 @@ class SandboxRuntime:
         self._settings = settings
         self._session = weakref.proxy(session)
         self._outside = dict(local.environment)
-        self._program = find_bwrap(local.environment.get("PATH"))
         if "/" in roots(workspace):
             raise unavailable("the workspace is the whole file system: open it in a folder")
         self._workspace = workspace
         self._outputs = os.path.join(toolcrib_folders(self._outside)[0], "sessions", session.id)
         self._view = build_view(workspace, settings, self._outside, self._outputs)
+        self._program = find_bwrap(local.environment.get("PATH"), self._view.of("write"))
+        self._secrets: dict[str, WorkspaceSecrets] = {}
         self._placeholders: dict[str, Placeholder] = {}
         self._watch = Watch(settings, self._release)
         self._folder: str | None = None
@@ -89,11 +92,12 @@ class SandboxRuntime:
         more = self._settings.protected
         return evolve(
             workspace,
-            hidden=view.of("hide", "temporary"),
+            hidden=(*view.of("hide", "temporary"), *_OF_THE_KERNEL),
             shown=(workspace.root, *workspace.additional_dirs, *view.of("read", "write")),
             writable=view.of("write"),
-            read_only=tuple(
-                path for root in view.of("write") for path in protected_names(root, more)
+            read_only=(
+                *(path for root in view.of("write") for path in protected_names(root, more)),
+                *view.read_only(),
             ),
         )
 
@@ -184,8 +188,8 @@ class SandboxRuntime:
             if os.path.isdir(root):
                 self._hold(root)
                 if self._settings.hide_workspace_secrets:
-                    secrets = workspace_secrets(root)
-                    places.update((path, "hide") for path in secrets)
+                    secrets = self._secrets.setdefault(root, WorkspaceSecrets(root))
+                    places.update((path, "hide") for path in secrets.look())
                 for path, kind in protected_places(root, self._settings.protected):
                     if kind == "read" or path not in places:
                         places[path] = kind

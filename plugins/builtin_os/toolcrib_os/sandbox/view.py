@@ -46,6 +46,12 @@ class View:
     def of(self, *kinds: Kind) -> tuple[str, ...]:
         return tuple(path for path, kind in self.places.items() if kind in kinds)
 
+    def read_only(self) -> Iterator[str]:
+        """The places that lie where everything else may be written."""
+        for path in self.of("read"):
+            if self.kind(os.path.dirname(path)) == "write":
+                yield path
+
     def steps(self) -> Iterator[tuple[str, Kind]]:
         """The places that have to be mounted, the outer ones first."""
         for path in sorted(self.places, key=lambda path: (path.count("/"), path)):
@@ -81,6 +87,13 @@ def build_view(
     places.update((path, "write") for path in _real(settings.writable, home))
     places[os.path.realpath(outputs)] = "read"
     places.update((path, "write") for path in roots(workspace))
+    for folder in map(os.path.realpath, (sys.prefix, sys.base_prefix)):
+        if view.kind(folder) == "write" and folder not in places:
+            places[folder] = "read"  # what this program itself is made of
+    for path in view.of("read", "write"):
+        # A running command could make it, and change it for a link at the wrong moment.
+        if view.kind(os.path.dirname(path)) == "write" and not os.path.exists(path):
+            del places[path]
     return view
 
 

@@ -14,6 +14,7 @@ from contextlib import suppress
 from attrs import define, field
 
 from toolcrib_os.sandbox.settings import SandboxSettings
+from toolcrib_os.shared.opening import place_of
 
 INTERVAL_S = 0.02
 _STARTING_S = 60.0
@@ -43,6 +44,7 @@ class Command:
     pid: int = field(default=0, init=False)
     proc: int = field(default=-1, init=False)
     killed: bool = field(default=False, init=False)
+    _gone: bool = field(default=False, init=False)
 
     def __attrs_post_init__(self) -> None:
         self.free = {folder: _free_bytes(folder) for folder in self.folders}
@@ -54,6 +56,9 @@ class Command:
                 with open(self.status, encoding="ascii") as file:
                     self.pid = json.load(file)["child-pid"]
                 self.process = os.pidfd_open(self.pid)
+            except ProcessLookupError:
+                self._gone = True  # it was quicker than the first look
+                return False
             except (OSError, ValueError, KeyError):
                 return False
         if self.proc < 0:
@@ -68,7 +73,7 @@ class Command:
     @property
     def ended(self) -> bool:
         if self.process < 0:
-            return time.monotonic() - self.began > _STARTING_S
+            return self._gone or time.monotonic() - self.began > _STARTING_S
         poll = select.poll()
         poll.register(self.process, select.POLLIN)
         return bool(poll.poll(0))
@@ -84,6 +89,20 @@ class Command:
         if stderr >= 0:
             _write(stderr, f"\n[sandbox] The command was ended: {reason}.\n".encode())
             os.close(stderr)
+
+    def spring_traps(self) -> str:
+        """Put aside what it made that must not appear; tells what, in words."""
+        for path in self.traps:
+            if os.path.lexists(path):
+                aside = f"{path}-from-sandbox-{os.urandom(4).hex()}"
+                made = f"it made {path!r}, which programs outside would trust"
+                try:
+                    with place_of(path) as place:  # which follows no link to somewhere else
+                        place.move_to(place.beside(os.path.basename(aside)))
+                except OSError as error:
+                    return f"{made}; remove it ({error.strerror})"
+                return f"{made}; it is {aside!r} now"
+        return ""
 
     def forget(self) -> None:
         for descriptor in (self.process, self.proc):
@@ -134,6 +153,7 @@ class Watch:
             with self.lock:
                 for command in list(self._commands):
                     if command.ended:
+                        command.spring_traps()  # it may have been quicker than the last look
                         command.forget()
                         self._commands.remove(command)
                     elif not command.killed and command.find():
@@ -154,12 +174,8 @@ class Watch:
 
 def excess(command: Command, settings: SandboxSettings) -> str:
     """Which limit a command has passed, in words; empty if none."""
-    for path in command.traps:
-        if os.path.lexists(path):
-            aside = f"{path}-from-sandbox-{os.urandom(4).hex()}"
-            with suppress(OSError):
-                os.rename(path, aside)
-            return f"it made {path!r}, which programs outside would trust; it is {aside!r} now"
+    if sprung := command.spring_traps():
+        return sprung
     threads = rss = ticks = written = 0
     for pid in _pids(command.proc):
         stat = _read(command.proc, f"{pid}/stat").rpartition(b") ")[2].split()
