@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import dropwhile
 
 from toolcrib.paths import Workspace, is_secret_store, is_sensitive_file
 from toolcrib.permissions.disk import Links
@@ -26,6 +27,13 @@ _HARMLESS_TARGETS = frozenset(("/dev/null", "/dev/stdout", "/dev/stderr"))
 _RUN_WHAT_THEY_ARE_TOLD = frozenset(
     ("find", "xargs", "env", "sudo", "doas", "sh", "bash", "dash", "zsh", "ksh", "ash", "eval")
 )
+_GIT_VALUES = frozenset(("-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env"))
+_RUNNERS = (
+    *((name, "run") for name in ("uv", "poetry", "pdm", "hatch", "pipenv", "rye", "pixi", "conda")),
+    *((name, "exec") for name in ("npm", "pnpm", "yarn", "bundle", "mise", "asdf")),
+    *((name,) for name in ("npx", "pnpx", "bunx", "uvx", "chronic")),
+)
+"""Programs that run the command behind them. A rule that allows one vouches for what it runs."""
 _META = re.compile(r"[\\*?\[\]{}()!+@|]")
 
 
@@ -35,6 +43,7 @@ class Script:
     def __init__(self, analysis: CommandAnalysis) -> None:
         self.analysis = analysis
         self._texts = [_spellings(command) for command in analysis.commands]
+        self._inner = [tuple(_inner_spellings(command)) for command in analysis.commands]
         self._unknown = [c for c in analysis.commands if UNKNOWN in c.text]
 
     def spoken_of(self, pattern: str) -> Match:
@@ -52,7 +61,7 @@ class Script:
             found = any(not any(map(covers, texts)) for texts in self._texts)
         else:
             found = covers(self.analysis.text) or any(
-                covers(text) for texts in self._texts for text in texts
+                covers(text) for texts in (*self._texts, *self._inner) for text in texts
             )
         if found:
             return Match.YES
@@ -73,6 +82,21 @@ def _spellings(command: SimpleCommand) -> tuple[str, ...]:
     if command.program is not None and command.words[0].text != command.program:
         texts.append(" ".join([command.program, *(word.text for word in command.words[1:])]))
     return tuple(filter(None, texts))
+
+
+def _inner_spellings(command: SimpleCommand) -> Iterator[str]:
+    """A command of git without the options in front of it, and what a runner runs."""
+    words = [command.program or "", *(word.text for word in command.words[1:])]
+    if words[0] == "git":
+        at = 1
+        while at < len(words) and words[at].startswith("-"):
+            at += 2 if words[at] in _GIT_VALUES else 1
+        if at > 1:
+            yield " ".join(["git", *words[at:]])
+    for runner in _RUNNERS:
+        if tuple(words[: len(runner)]) == runner:
+            rest = words[len(runner) :]
+            yield " ".join(dropwhile(lambda text: text.startswith("-"), rest))
 
 
 def _might_speak_of(pattern: str, command: SimpleCommand) -> bool:
@@ -178,13 +202,14 @@ class Allowance:
             return True
         if not target.literal:
             return False
-        if redirect.kind == "read":
-            return not is_sensitive_file(target.text) and not is_secret_store(target.text)
         if target.text in _HARMLESS_TARGETS:
             return True
         if cwd is None and not target.text.startswith("/"):
             return False
         path = target.text if target.text.startswith("/") else f"{cwd}/{target.text}"
+        if redirect.kind == "read":
+            spellings = Links(self._workspace).spellings(path)
+            return not any(is_sensitive_file(p) or is_secret_store(p) for p in spellings)
         return any(
             pattern is None or self._covers_path(pattern, path) for pattern in self._writable
         )

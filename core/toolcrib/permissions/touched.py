@@ -58,7 +58,8 @@ def touches_path(call: ToolCall, pattern: str, operation: Operation) -> Match:
 def effects_of(execution: RunnableExecution) -> tuple[PathEffect, ...]:
     """What a call reads and writes, by its shell command or by what its tool declares."""
     if execution.analysis is not None:
-        return tuple(e for e in execution.analysis.effects if e.path not in _HARMLESS)
+        effects = [e for e in execution.analysis.effects if e.path not in _HARMLESS]
+        return (*effects, *(evolve(e, path=e.through) for e in effects if e.through))
     found = []
     for item in execution.accesses.items if execution.accesses else ():
         if isinstance(item, FileAccess):

@@ -11,6 +11,7 @@ from toolcrib.shell.builtins import BUILTINS
 from toolcrib.shell.danger import danger_in
 from toolcrib.shell.effects import effects_of
 from toolcrib.shell.findings import Findings, Scope, Unparsable
+from toolcrib.shell.links import makes_links, through_links
 from toolcrib.shell.model import CommandAnalysis, PathEffect
 from toolcrib.shell.parse import ScriptReader
 from toolcrib.shell.wrappers import WRAPPERS
@@ -33,11 +34,16 @@ def analyse_command(
     """
     findings = _found(text, cwd, home_dir)
     effects: list[PathEffect] = []
+    links: list[tuple[PathEffect, ...]] = []
     read_only = findings.problem is None
     for command in findings.commands:
         touched, harmless = effects_of(command, home_dir)
         effects.extend(touched)
         read_only = read_only and harmless
+        if makes_links(command):
+            links.append(touched)
+    if links:
+        effects.extend(through_links(effects, links))
     commands = tuple(findings.commands)
     return CommandAnalysis(
         text=text,

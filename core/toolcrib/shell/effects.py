@@ -27,6 +27,7 @@ _HARMLESS_NAME = re.compile(
     r"LANG|LANGUAGE|LC_[A-Z]+|TZ|NO_COLOR|CLICOLOR|FORCE_COLOR|COLUMNS|LINES|GIT_OPTIONAL_LOCKS"
 )
 _PAGER_NAMES = frozenset(("PAGER", "GIT_PAGER", "MANPAGER"))
+_EDITORS = frozenset(("nano", "vi", "vim", "nvim", "ex", "ed", "emacs"))
 _PRIVATE_NAME = re.compile(r"[a-z_][a-z0-9_]*")
 
 
@@ -170,6 +171,8 @@ def _write(
 ) -> None:
     for word in operands:
         touched.write(word, recursive=r)
+        if touched.command.program in _EDITORS:
+            touched.read(word)
     if touched.command.program == "patch" and not operands:
         # The names stand in the patch.
         touched.write_unknown(next(arguments.values(program.into), touched.cwd))
@@ -222,6 +225,8 @@ def _copy(
         return
     for word in sources:
         touched.read(word, recursive=r)
+        if touched.command.program == "cp" and arguments.names & {"-l", "--link"}:
+            touched.write(word, recursive=r)
     _arrive(touched, sources, folders, recursive=r)
 
 
@@ -243,12 +248,14 @@ def _link(
         sources, folders = operands, (touched.cwd,)
     for word in sources:
         touched.read(word)
+        if not arguments.names & {"-s", "--symbolic"}:
+            touched.write(word)  # who writes to one name of a file writes to the other
         # What a symbolic link says counts from where it lies.
-        if word.literal and not word.text.startswith(("/", "~")):
+        elif word.literal and not word.text.startswith(("/", "~")):
             for folder in folders:
-                if folder.literal and "/" in folder.text:
-                    base = folder_of(folder)
-                    touched.read(Word(word.source, f"{base.text}/{word.text}"))
+                if folder.literal:
+                    for base in (folder, folder_of(folder)):
+                        touched.read(Word(word.source, f"{base.text}/{word.text}"))
     _arrive(touched, sources, folders, recursive=False)
 
 

@@ -35,8 +35,16 @@ def join(one: Folder, other: Folder) -> Folder:
     return one if other is GONE else None
 
 
-def below(folder: Folder, path: str) -> Folder:
-    """The folder behind `cd path`."""
+def below(folder: Folder, path: str, *, physical: bool = False) -> Folder:
+    """The folder behind `cd path`.
+
+    Args:
+        physical: where links stand before a `..`, it leads to where they lead; so the `..` stays.
+    """
+    if physical and ".." in path.split("/"):
+        return join_path(folder, path) if isinstance(folder, str) else None
+    if isinstance(folder, str) and ".." in folder.split("/") and ".." in path.split("/"):
+        return None
     if isabs(path):
         return "/" + normpath(path).lstrip("/")
     return normpath(join_path(folder, path)) if isinstance(folder, str) else None

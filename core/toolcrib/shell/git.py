@@ -124,6 +124,8 @@ _READING: dict[str, Program] = {
         " --or --not --recursive --no-recursive --max-depth --threads -r",
         values="-eABCm --after-context --before-context --context --max-count",
         reads="-f",
+        recursive="*",
+        folder=True,
         changes="--open-files-in-pager --textconv --ext-grep",
         change_values="-O",
     ),
@@ -199,11 +201,29 @@ _WRITING: dict[str, Program] = {
         reads="-Ft --file --template --pathspec-from-file",
     ),
     "archive": Program(
-        role="none", flags="-lv", values="--format --prefix --remote", writes="-o --output"
+        recursive="*",
+        skip=1,
+        flags="-lv",
+        values="--format --prefix --remote",
+        writes="-o --output",
     ),
     "format-patch": Program(role="none", flags="-nkps", writes="-o --output-directory"),
     "bundle": Program(role="none"),
+    "clone": Program(
+        role="none",
+        flags="-lsqvn --quiet --verbose --bare --mirror --no-checkout --single-branch --recursive"
+        " --no-single-branch --recurse-submodules --no-tags --shallow-submodules --sparse --local",
+        values="-bocju --branch --origin --depth --config --jobs --filter --reference --template"
+        " --shallow-since --shallow-exclude --upload-pack --separate-git-dir",
+    ),
+    "init": Program(
+        role="none",
+        flags="-q --quiet --bare",
+        values="-b --initial-branch --template --object-format --separate-git-dir",
+    ),
 }
+_MAKING = {"clone": 1, "init": 0}
+"""Which operand is the folder that a command makes."""
 
 
 def git_effects(touched: Touched, words: _Words) -> bool:
@@ -216,7 +236,7 @@ def git_effects(touched: Touched, words: _Words) -> bool:
     for word in folders[:_MOST_MOVES]:
         place = touched.place(word)
         known = len(folders) <= _MOST_MOVES and not place.glob
-        command = evolve(touched.command, cwd=place.path if known else None)
+        command = evolve(touched.command, cwd=(place.through or place.path) if known else None)
         touched = Touched(command, touched.home_dir, touched.effects)
     name, rest = top.operands[0], top.operands[1:]
     if not name.literal:
@@ -259,6 +279,9 @@ def _common_effects(touched: Touched, arguments: Arguments, program: Program, na
         operands = (touched.cwd,)
     if not operands and program.folder:
         operands = (touched.cwd,)
+    if name in _MAKING:
+        for word in operands[_MAKING[name] :][:1]:
+            touched.write(word, recursive=True)
     if program.role == "none":
         return
     looks = _only_lists(name, arguments)
@@ -267,7 +290,8 @@ def _common_effects(touched: Touched, arguments: Arguments, program: Program, na
         if program.role == "list" or looks:
             touched.list(path)
             continue
-        touched.read(path, recursive=program.role == "read" and bool(program.recursive))
+        reads_all = program.role == "read" and bool(program.recursive)
+        touched.read(path, recursive=reads_all, hidden=not reads_all)
         if program.role in ("write", "move"):
             touched.write(path, recursive=True)
     if program.role == "move" and operands:

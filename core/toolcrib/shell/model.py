@@ -116,6 +116,8 @@ class PathEffect:
         hidden: with `recursive`, whether that goes for files and folders with hidden names.
         word: the operand as it is written.
         program: the name of the program that uses it, or `<` or `>` for a redirection.
+        through: the absolute path or pattern with the `..` in it, which leads elsewhere where a
+            link stands before the `..`; None when there is none.
     """
 
     operation: Literal["read", "list", "write"]
@@ -125,6 +127,7 @@ class PathEffect:
     hidden: bool = True
     word: str = ""
     program: str = ""
+    through: str | None = None
 
 
 @frozen(kw_only=True)

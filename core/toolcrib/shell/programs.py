@@ -343,6 +343,7 @@ _CHANGING: dict[str, Program] = {
         values="-S --suffix",
         into="-t --target-directory",
     ),
+    "link": Program(role="link"),
     "install": Program(
         role="copy",
         flags="-bcCDpsTvZ --verbose --compare --preserve-timestamps",

@@ -73,7 +73,9 @@ def _run_inside(
         reader.moved = True
     before, moved, outcome = reader.cwd, reader.moved, (reader.cwd, reader.cwd)
     folder = unwrapped.folder
-    inside = None if folder is None else before if folder == "." else below(before, folder)
+    inside = None
+    if folder is not None:
+        inside = before if folder == "." else below(before, folder, physical=True)
     via = (*command.via, name)
     reader.cwd = inside
     for words in unwrapped.commands:

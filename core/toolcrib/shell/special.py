@@ -111,6 +111,7 @@ def _command(touched: Touched, words: _Words) -> bool:
 def _sqlite(touched: Touched, words: _Words) -> bool:
     for word in words:
         if not word.text.startswith("-"):
+            touched.read(word)
             touched.write(word)
             break
     return False

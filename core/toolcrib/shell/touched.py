@@ -16,6 +16,7 @@ _PIECES = re.compile(r"[=:,@]+")
 _FOLDER_VARIABLE = re.compile(r""""?\$(?:\{(?:HOME|PWD)\}|(?:HOME|PWD)\b)""")
 _ESCAPED = re.compile(r"\[(?:\\.|[^\]\\])*+(?:\]|\Z)|\\(.)", re.DOTALL)
 _SPECIAL = re.compile(r"[*?\[]")
+_OWN_FOLDER = re.compile(r"/proc/(?:self|thread-self)(?:/task/\d+)?/(cwd|root)(?=/|\Z)")
 
 
 @frozen
@@ -24,6 +25,7 @@ class Place:
 
     path: str | None
     glob: bool = False
+    through: str | None = None
 
 
 @define
@@ -81,6 +83,8 @@ class Touched:
     def _note(self, blank: PathEffect, word: Word, by: str | None) -> None:
         if word.source.startswith(("<(", ">(")):
             return  # a pipe to commands that are judged by themselves
+        if word.source == "{}" and self.command.via[-1:] == ("find",) and blank.operation != "write":
+            return  # below the folders of find, which reads them itself then
         for place in (self.place(word), self._likely(word)):
             if place is not None:
                 self.effects.append(
@@ -92,24 +96,35 @@ class Touched:
                         hidden=blank.hidden,
                         word=word.source,
                         program=by or self.command.program or "",
+                        through=place.through,
                     )
                 )
 
     def place(self, word: Word) -> Place:
         """Where a word leads."""
         if word.glob is not None:
-            return Place(self._pattern(word), glob=True)
+            pattern = self._pattern(word)
+            if pattern is None:
+                return Place(None, glob=True)
+            through = pattern if ".." in pattern.split("/") else None
+            return Place(_normal(pattern), glob=True, through=through)
         text = word.text
         if not word.literal or "\0" in text:
             return Place(None)
         if text.startswith("~") and not word.source.startswith(("'", '"', "\\", "$")):
-            home = self._home(text)
-            return Place(None if home is None else _normal(home))
+            return self._at(self._home(text))
         if text.startswith("/"):
-            return Place(_normal(text))
-        if self.command.cwd is None:
+            return self._at(text)
+        return self._at(None if self.command.cwd is None else f"{self.command.cwd}/{text}")
+
+    def _at(self, path: str | None) -> Place:
+        if path is None:
             return Place(None)
-        return Place(_normal(f"{self.command.cwd}/{text}"))
+        normal = _normal(path)
+        if own := _OWN_FOLDER.match(normal):
+            start = "/" if own[1] == "root" else self.command.cwd
+            return self._at(None if start is None else f"{start}/{normal[own.end() :]}")
+        return Place(normal, through=path if ".." in path.split("/") else None)
 
     def _likely(self, word: Word) -> Place | None:
         """Where `$HOME/x` and `$PWD/x` lead unless the script has changed the variable."""
@@ -120,7 +135,7 @@ class Touched:
         rest = word.text[1:]
         if folder is None or rest[:1] not in ("", "/"):
             return None
-        return Place(_normal(folder + rest))
+        return self._at(folder + rest)
 
     def _home(self, text: str) -> str | None:
         """A path that starts with a tilde, or None for a home folder that is not known."""
@@ -141,7 +156,7 @@ class Touched:
             if self.command.cwd is None:
                 return None
             pattern = f"{_escaped(self.command.cwd)}/{pattern}"
-        return _normal(_ESCAPED.sub(_in_brackets, pattern))
+        return _ESCAPED.sub(_in_brackets, pattern)
 
 
 def _in_brackets(found: re.Match[str]) -> str:
