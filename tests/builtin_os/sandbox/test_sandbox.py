@@ -81,6 +81,35 @@ async def test_workspace_behind_a_link(machine: Any, tmp_path: Path) -> None:
     assert "new" in output
 
 
+async def test_workspace_behind_a_link_in_a_hidden_folder(machine: Any) -> None:
+    """The link is there although nothing else is of the folder that it lies in."""
+    link = machine.root / "link"
+    link.symlink_to(machine.workspace)
+    session = toolcrib.open_session(link, mode="yolo", runtime="sandbox", environ=machine.environ)
+    async with session:
+        await _bash(session, f"cd / && echo x > {link}/new")
+    assert (machine.workspace / "new").read_text() == "x\n"
+
+
+async def test_variables_that_load_code_count_only_inside(machine: Any) -> None:
+    """The empty part of a search path is the current folder, in which a command may have put it."""
+    environ = {**machine.environ, "LD_LIBRARY_PATH": ":/nowhere", "LD_PRELOAD": ""}
+    (machine.workspace / "libc.so.6").write_text("no library")
+    session = toolcrib.open_session(
+        machine.workspace, mode="yolo", runtime="sandbox", environ=environ
+    )
+    async with session:
+        assert session.runtime.status == "ready"
+        launch = session.runtime.launch(
+            ["/bin/sh"], cwd=str(machine.workspace), environment=environ
+        )
+        assert launch.cwd == "/" and "LD_LIBRARY_PATH" not in launch.environment
+        # Programs inside find the broken library in their folder, bubblewrap does not.
+        assert "/bin/bash: error while loading" in await _bash(session, "true")
+        (machine.workspace / "libc.so.6").unlink()
+        assert ":/nowhere" in await _bash(session, 'echo "$LD_LIBRARY_PATH"')
+
+
 async def test_home_as_workspace(machine: Any) -> None:
     """In a workspace that holds secrets, they are hidden all the same."""
     (machine.home / "script").write_text("cat .netrc .ssh/* .docker/*; echo x > new; ls -a")
@@ -193,6 +222,8 @@ def test_wrong_settings(table: dict[str, Any], machine: Any) -> None:
 
 def test_bubblewrap_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What bubblewrap says is passed on, with what can be done; nothing falls back."""
+    workspace = tmp_path / "workspace"
+    workspace.mkdir()
     program = tmp_path / "bwrap"
     program.write_text(
         "#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2\nexit 1\n"
@@ -200,7 +231,7 @@ def test_bubblewrap_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     program.chmod(0o755)
     monkeypatch.setattr(bwrap, "_programs", lambda search_path: iter([str(program)]))
     with pytest.raises(toolcrib.RuntimeUnavailable) as failure:
-        toolcrib.open_session(tmp_path, runtime="sandbox")
+        toolcrib.open_session(workspace, runtime="sandbox")
     assert "No permissions to create new namespace" in str(failure.value)
     assert "user.max_user_namespaces" in str(failure.value)
     assert failure.value.code == "runtime.unavailable"
@@ -257,6 +288,12 @@ def test_environment_without_secrets() -> None:
             "SSH_AUTH_SOCK": "/x",
             "DBUS_SESSION_BUS_ADDRESS": "x",
             "MY_KEY": "x",
+            "MYSQL_PWD": "x",
+            "CI_URL": "https://0123456789abcdef0123@example.org/x",
+            "WEBHOOK": "https://hooks.slack.com/services/T0/B0/x",
+            "VALUE": f"ghp_{'a' * 36}",
+            "OTHER": f"sk-proj-{'a' * 40}",
+            "PEM": "-----BEGIN RSA PRIVATE KEY-----",
         },
         passed_on=["MY_KEY"],
     )

@@ -99,6 +99,8 @@ def _complaint(program: str) -> str | None:
     try:
         done = subprocess.run(
             argv,
+            cwd="/",
+            env={},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -114,8 +116,13 @@ def _complaint(program: str) -> str | None:
     return done.stderr.strip().removeprefix("bwrap: ") or f"exit code {done.returncode}"
 
 
-def mounts(view: View, settings: SandboxSettings, empty: str) -> Iterator[str]:
-    """The arguments that build the file system of a command; `empty` is an empty folder."""
+def mounts(
+    view: View, settings: SandboxSettings, empty: str, links: Mapping[str, str]
+) -> Iterator[str]:
+    """The arguments that build the file system of a command.
+
+    `empty` is an empty folder; `links` are made in hidden folders, and lead to their values.
+    """
     tmp_bytes = str(settings.tmp_mb << 20)
     # Where root is mapped to itself, it owns the settings of the kernel in /proc/sys.
     sealed = ["/proc", "/dev"]
@@ -133,6 +140,8 @@ def mounts(view: View, settings: SandboxSettings, empty: str) -> Iterator[str]:
         else:
             sealed.append(path)
             yield from ("--size", _SMALL, "--tmpfs", path)
+    for link, target in links.items():
+        yield from ("--symlink", target, link)
     for path in sealed:
         yield from ("--remount-ro", path)
 
@@ -143,6 +152,7 @@ def command_line(
     *,
     mounted: Sequence[str],
     cwd: str,
+    environment: Mapping[str, str],
     network: bool,
     files: tuple[str, str],
     limits: Mapping[str, int],
@@ -153,6 +163,7 @@ def command_line(
 
     Args:
         mounted: see `mounts`.
+        environment: variables that bubblewrap itself and what starts it must not see.
         files: where bubblewrap writes which process it started, and the filter of system calls.
         limits: values of the shell's `ulimit` by its letters.
         groups: control groups to enter.
@@ -167,6 +178,8 @@ def command_line(
     argv += _SEPARATE
     if network:
         argv.append("--share-net")
+    for name, value in environment.items():
+        argv += ["--setenv", name, value]
     argv += [*mounted, "--chdir", cwd, "--info-fd", _STATUS, "--seccomp", _FILTER, "--"]
     if threads is not None:
         # Set inside: outside, the limit would count everything else that the user runs.

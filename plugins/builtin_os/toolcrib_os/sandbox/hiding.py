@@ -43,7 +43,7 @@ _IN_SYSTEM = """
 _PATTERNS = ("/etc/ssh/ssh_host_*_key", "/mnt/?/Users")
 
 _SECRET_NAME = re.compile(
-    r"TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL|KEY|AUTH(?!OR_)|COOKIE|_PAT$|_PASS$|_DSN$",
+    r"TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL|KEY|AUTH(?!OR_)|COOKIE|BEARER|_CREDS?$|_PAT$|_PASS$|_PWD$|_DSN$",
     re.IGNORECASE,
 )
 # They lead to agents, displays, containers and terminals outside.
@@ -52,7 +52,15 @@ _LEADS_OUT = re.compile(
     r"|XDG_RUNTIME_DIR|DOCKER_HOST|CONTAINER_HOST|KUBECONFIG|PULSE_.*|NOTIFY_SOCKET|LISTEN_.*"
     r"|TMUX.*|STY|VSCODE_.*|WSL.*|.*_ASKPASS|.*_SOCK|.*_SOCKET"
 )
-_LOGIN_IN_URL = re.compile(r"://[^/\s@]*:[^/\s@]+@")
+_SECRET_VALUE = re.compile(
+    r"://[^/\s@]*:[^/\s@]+@|://[^/\s@:]{16,}@|//hooks\.slack\.com/|/api/webhooks/"
+    r"|-----BEGIN [A-Z ]*PRIVATE KEY|\beyJ[\w-]{8,}\.eyJ[\w-]+\."
+    r"|\b(?:gh[a-z]_|github_pat_|glpat-|sk-|sk_live_|xox[a-z]-|npm_|hf_|pypi-|AKIA|AIza)[\w-]{16}"
+)
+# Of the loader and of shells: in a folder that commands write to, it may load what they put there.
+_STEERS_PROGRAMS = re.compile(
+    r"LD_.*|GLIBC_TUNABLES|GCONV_PATH|LOCPATH|NLSPATH|ENV|BASH_ENV|SHELLOPTS|BASHOPTS|PS4"
+)
 
 
 def safe_environment(
@@ -66,10 +74,15 @@ def safe_environment(
         or not (
             _SECRET_NAME.search(name)
             or _LEADS_OUT.fullmatch(name)
-            or _LOGIN_IN_URL.search(value)
+            or _SECRET_VALUE.search(value)
             or name.startswith("BASH_FUNC_")
         )
     }
+
+
+def steers_programs(name: str) -> bool:
+    """Whether a variable makes any program that sees it run other code."""
+    return _STEERS_PROGRAMS.fullmatch(name) is not None
 
 
 def own_home(environment: Mapping[str, str]) -> str | None:

@@ -18,6 +18,7 @@ from toolcrib_os.sandbox.cgroups import make_group, remove_group
 from toolcrib_os.sandbox.hiding import (
     listening_sockets,
     safe_environment,
+    steers_programs,
     toolcrib_folders,
 )
 from toolcrib_os.sandbox.protecting import (
@@ -122,18 +123,21 @@ class SandboxRuntime:
                     ],
                 )
             )
+        kept = safe_environment(environment, self._settings.environment)
         line = command_line(
             self._program,
             argv,
-            mounted=[*mounts(view, self._settings, f"{folder}/empty"), *self._links()],
+            mounted=list(mounts(view, self._settings, f"{folder}/empty", self._links())),
             cwd=os.path.realpath(cwd),
+            environment={name: value for name, value in kept.items() if steers_programs(name)},
             network=self._network,
             files=(status, os.path.join(folder, "filter")),
             limits=self._limits(),
             groups=[self._group] if self._group else [],
             threads=self._bound if os.getuid() and _counts_by_namespace() else None,
         )
-        return Launch(line, cwd, safe_environment(environment, self._settings.environment))
+        outside = {name: value for name, value in kept.items() if not steers_programs(name)}
+        return Launch(line, "/", outside)
 
     async def aclose(self) -> None:
         import asyncio
@@ -213,14 +217,14 @@ class SandboxRuntime:
         for path in sorted(self._placeholders, reverse=True):
             self._placeholders.pop(path).release()
 
-    def _links(self) -> list[str]:
+    def _links(self) -> dict[str, str]:
         """The workspace as it is spelled, where the links on the way to it are hidden."""
-        found: list[str] = []
+        found: dict[str, str] = {}
         for spelled in (self._workspace.root, *self._workspace.additional_dirs):
             real = os.path.realpath(spelled)
             parent = os.path.realpath(os.path.dirname(spelled))
             if real != spelled and os.path.islink(spelled) and self._view.covered(parent):
-                found += ["--symlink", real, os.path.join(parent, os.path.basename(spelled))]
+                found[os.path.join(parent, os.path.basename(spelled))] = real
         return found
 
     def _limits(self) -> dict[str, int]:
