@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+import signal
 import sys
 import time
 from collections.abc import Iterator
@@ -65,6 +66,8 @@ class Terminal:
             dimensions=(30, 90),
             encoding="utf-8",
             timeout=30,
+            # Whoever runs the tests in the background ignores it, and children inherit that.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
         )
         process.logfile_read = io.StringIO()
         self.started.append(process)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -67,6 +68,8 @@ def ask(cli: Cli) -> Iterator[Ask]:
             dimensions=(30, 90),
             encoding="utf-8",
             timeout=30,
+            # Whoever runs the tests in the background ignores it, and children inherit that.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
         )
         started.append(process)
         return process

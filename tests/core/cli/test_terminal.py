@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -38,6 +39,8 @@ class Terminal:
             dimensions=(40, 100),
             encoding="utf-8",
             timeout=30,
+            # Whoever runs the tests in the background ignores it, and children inherit that.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
         )
         self.started.append(process)
         return process
