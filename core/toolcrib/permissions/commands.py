@@ -9,9 +9,10 @@ from itertools import dropwhile
 from toolcrib.paths import Workspace, is_secret_store, is_sensitive_file
 from toolcrib.permissions.disk import Links
 from toolcrib.permissions.touched import Match
-from toolcrib.rules import match_glob_rule, match_path_rule
+from toolcrib.rules import match_path_rule
 from toolcrib.rules.glob import compile_or_none
-from toolcrib.rules.negation import without_marks
+from toolcrib.rules.negation import apply_negated, without_marks
+from toolcrib.shell.effects import effects_of
 from toolcrib.shell.model import UNKNOWN, Assignment, CommandAnalysis, Redirect, SimpleCommand
 
 HARMLESS = frozenset(
@@ -21,8 +22,10 @@ HARMLESS = frozenset(
 _HARMLESS_VARIABLE = re.compile(
     r"(LANG|LANGUAGE|LC_[A-Z]+|TZ|COLUMNS|LINES|NO_COLOR|FORCE_COLOR|CLICOLOR(_FORCE)?|CI)"
 )
-_SCRIPT_VARIABLE = re.compile(r"(?!.*_proxy$)[a-z][a-z0-9_]*")
+_SCRIPT_VARIABLE = re.compile(r"(?!npm_|.*_proxy$)[a-z][a-z0-9_]*")
 """What a script calls its own variables; names in capitals may steer programs."""
+_STEERING = frozenset(("printf", "set", "read", "sleep", "type", "wait", "shift"))
+"""Programs that need no rule either, so long as what they are told changes nothing."""
 _HARMLESS_TARGETS = frozenset(("/dev/null", "/dev/stdout", "/dev/stderr"))
 _RUN_WHAT_THEY_ARE_TOLD = frozenset(
     ("find", "xargs", "env", "sudo", "doas", "sh", "bash", "dash", "zsh", "ksh", "ash", "eval")
@@ -183,6 +186,8 @@ class Allowance:
             return False
         if command.words[0].text in HARMLESS and all(map(_is_plain, command.assignments)):
             return not any(word.text == "-v" for word in command.words)
+        if command.words[0].text in _STEERING and _only_steers(command):
+            return True
         if self._only_in_root and not (in_root and command.self_contained):
             return False
         return any(
@@ -190,11 +195,11 @@ class Allowance:
         )
 
     def _matches(self, pattern: str, command: SimpleCommand) -> bool:
-        if match_glob_rule(pattern, command.text):
+        if _covers_text(pattern, command.text):
             return True
         if not command.assignments or not all(map(_is_harmless, command.assignments)):
             return False
-        return match_glob_rule(pattern, command.words_text)
+        return _covers_text(pattern, command.words_text)
 
     def _may_redirect(self, redirect: Redirect, cwd: str | None) -> bool:
         target = redirect.target
@@ -221,6 +226,24 @@ class Allowance:
             )
             for each in Links(self._workspace).spellings(path)
         )
+
+
+def _covers_text(pattern: str, text: str) -> bool:
+    """Whether a pattern covers a command as it stands: `./make` is another program than `make`."""
+
+    def covers(plain: str) -> bool:
+        glob = compile_or_none(plain, segmented=False)
+        return plain == text or (glob is not None and glob.matches(text))
+
+    return apply_negated(pattern, covers)
+
+
+def _only_steers(command: SimpleCommand) -> bool:
+    """Whether a program of the shell only speaks, waits, or sets what the script calls its own."""
+    words = command.words[1:]
+    names = [word.text for word in words if command.program == "read"]
+    own = all(n.startswith("-") or _SCRIPT_VARIABLE.fullmatch(n) for n in names)
+    return own and effects_of(command, None)[1]
 
 
 def _is_harmless(assignment: Assignment) -> bool:

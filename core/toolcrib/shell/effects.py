@@ -41,7 +41,8 @@ def effects_of(command: SimpleCommand, home_dir: str | None) -> tuple[tuple[Path
         home_dir: absolute; what `~` stands for. Without it, such paths are not known.
     """
     touched = Touched(command, home_dir)
-    harmless = all(map(_is_harmless, command.assignments))
+    reads_line = command.program == "read"
+    harmless = all(_is_harmless(a) or (reads_line and a.name == "IFS") for a in command.assignments)
     if command.words:
         harmless = _program_effects(touched) and harmless
     for redirect in command.redirects:

@@ -126,7 +126,7 @@ class ExpansionReader(Reader):
         if operation is None:
             raise self.fail("an expansion that may evaluate a text", start)
         if operation.group() in (":=", "="):
-            self.findings.assign(name, number=False)
+            self.set_by_syntax(name, self.text[start : self.pos], number=False)
         self.pos = operation.end()
         self._operand(quoting, start)
 
@@ -156,7 +156,7 @@ class ExpansionReader(Reader):
         start = self.pos
         first: tuple[str, ...] = ()
         if setting := _SET_FIRST.match(self.text, start):
-            self.findings.assign(setting.group(1), number=True)
+            self.set_by_syntax(setting.group(1), setting.group().strip(), number=True)
             self.pos = setting.end()
             first = (setting.group(1),)
         level = 0
@@ -191,7 +191,7 @@ class ExpansionReader(Reader):
             self.pos = name.end()
             self.findings.evaluate(name.group())
             if _SETS.match(self.text, self.pos):
-                self.findings.assign(name.group(), number=True)
+                self.set_by_syntax(name.group(), name.group(), number=True)
             return self.peek() != "["
         if char != "$":
             return False

@@ -386,7 +386,7 @@ class ScriptReader(CommandReader):
             re.fullmatch(r"-?[0-9]{1,18}|\{[0-9]{1,18}\.\.[0-9]{1,18}\}", word.source)
             for word in words
         )
-        self.findings.assign(name.group(), number=numbers)
+        self.set_by_syntax(name.group(), f"for {name.group()}", number=numbers)
         if numbers:
             self.findings.settled.add(name.group())
 

@@ -56,6 +56,10 @@ class Reader:
         """Read the commands of a text that is a script by itself."""
         raise NotImplementedError
 
+    def set_by_syntax(self, name: str, source: str, *, number: bool) -> None:
+        """Note a variable that a loop, arithmetic or an expansion sets."""
+        raise NotImplementedError
+
     def part(self, char: str, pieces: list[Piece]) -> bool:
         """Read one part of a word; False at the end of the word."""
         raise NotImplementedError

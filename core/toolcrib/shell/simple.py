@@ -91,6 +91,23 @@ class CommandReader(WordReader):
             else:
                 return
 
+    def set_by_syntax(self, name: str, source: str, *, number: bool) -> None:
+        """Note a variable that a loop, arithmetic or an expansion sets.
+
+        It counts as an assignment that stands alone: programs see it when it is exported already.
+        """
+        self.findings.assign(name, number=number)
+        if not name.islower():
+            assignment = Assignment(name, Word(source, UNKNOWN))
+            command = SimpleCommand(
+                source=source,
+                assignments=(assignment,),
+                cwd=known(self.cwd),
+                via=self.via,
+                self_contained=False,
+            )
+            self.findings.add(command)
+
     def newlines(self) -> None:
         self.blanks()
         while self.pos < self.end and self.text[self.pos] == "\n":
@@ -245,7 +262,7 @@ class CommandReader(WordReader):
             self.bash_only(operator)
         if descriptor and descriptor.startswith("{"):
             self.bash_only(descriptor)
-            self.findings.assign(descriptor.strip("{}"), number=True)
+            self.set_by_syntax(descriptor.strip("{}"), descriptor, number=True)
         if descriptor and (len(descriptor) > 4 and descriptor[0] != "{"):
             raise self.fail("a file descriptor that is not supported")
         self.pos = found.end()

@@ -27,7 +27,7 @@ async def harness(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Too
     (workspace / "out/elsewhere").symlink_to("../infra")
     (workspace / "innocent").symlink_to(".env")
     deny = ["Read(private/**)", "Write(infra/**)", "Bash(git push{, *})"]
-    config = {"permission": {"deny": deny, "allow": ["Bash(wc *)", "Write(out/**)"]}}
+    config = {"permission": {"deny": deny, "allow": ["Bash(wc *)", "Bash(make*)", "Write(out/**)"]}}
     harness = ToolHarness(workspace, home=home, mode="yolo", config=config)
     yield harness
     await harness.aclose()
@@ -101,5 +101,48 @@ async def test_an_allowed_command_gets_no_secret_through_a_link(harness: ToolHar
     try:
         assert await decision(harness, "wc -l < innocent") == "ask"
         assert await decision(harness, "wc -l < README") == "allow"
+    finally:
+        harness.session.use_mode("yolo")
+
+
+@pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.parametrize(
+    "command",
+    [
+        "./make test",
+        "for HOME in evil; do make; done",
+        "select MAKEFLAGS in x; do make; done",
+        "(( MAKEFLAGS=1 )); make",
+        ": ${MAKEFLAGS:=x}; make",
+        "npm_config_script_shell=./evil; make",
+        "read http_proxy < README; make",
+        "set -a; x=1; make",
+        "printf -v HOME x; make",
+    ],
+)
+async def test_a_program_is_allowed_as_it_is_found_and_with_its_own_variables(
+    harness: ToolHarness, command: str
+) -> None:
+    harness.session.use_mode("manual")
+    try:
+        assert await decision(harness, command) == "ask"
+    finally:
+        harness.session.use_mode("yolo")
+
+
+@pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.parametrize(
+    "command",
+    [
+        "set -euo pipefail; make",
+        "while IFS= read -r line; do printf '%s\\n' \"$line\"; done < README",
+        "make & sleep 1; wait; make test",
+        "for file in a b; do make; done",
+    ],
+)
+async def test_what_steers_a_script_needs_no_rule(harness: ToolHarness, command: str) -> None:
+    harness.session.use_mode("manual")
+    try:
+        assert await decision(harness, command) == "allow"
     finally:
         harness.session.use_mode("yolo")
