@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import dropwhile
+from itertools import dropwhile, islice
 
 from toolcrib.paths import Workspace, is_secret_store, is_sensitive_file
-from toolcrib.permissions.disk import Links
+from toolcrib.permissions.disk import Links, braces
 from toolcrib.permissions.touched import Match
 from toolcrib.rules import match_path_rule
 from toolcrib.rules.glob import compile_or_none
@@ -37,6 +37,7 @@ _RUNNERS = (
     *((name,) for name in ("npx", "pnpx", "bunx", "uvx", "chronic")),
 )
 """Programs that run the command behind them. A rule that allows one vouches for what it runs."""
+_MOST_ALTERNATIVES = 64
 _META = re.compile(r"[\\*?\[\]{}()!+@|]")
 
 
@@ -103,20 +104,31 @@ def _inner_spellings(command: SimpleCommand) -> Iterator[str]:
 
 
 def _might_speak_of(pattern: str, command: SimpleCommand) -> bool:
-    """Whether a pattern could cover a command once its unknown parts are known."""
+    """Whether a pattern could cover a command once its unknown parts are known.
+
+    The known beginning and end of both have to agree.
+    """
+    rest = [word.text for word in command.words[1:]]
+    named = [" ".join([command.program, *rest])] if command.program else []
+    texts = {command.text, command.words_text, *named}
+    alternatives = list(islice(braces(pattern), _MOST_ALTERNATIVES + 1))
+    if len(alternatives) > _MOST_ALTERNATIVES:
+        return True
+    return any(_may_meet(one, text) for one in alternatives for text in texts)
+
+
+def _may_meet(pattern: str, text: str) -> bool:
     first, *_, last = _META.split(pattern) if _META.search(pattern) else (pattern, pattern)
-    if pattern.endswith(tuple("*?]})")):
+    if pattern.endswith(tuple("*?])")):
         last = ""
-    words = command.words_text
-    for text in (command.text, words, words.rpartition("/")[2] if command.program else words):
-        start, end = text.partition(UNKNOWN)[0], text.rpartition(UNKNOWN)[2]
-        # An unquoted unknown may vanish, and the space before it then ends nothing.
-        start = start.rstrip(" ")
-        if (first.startswith(start) or start.startswith(first.rstrip(" "))) and (
-            last.endswith(end) or end.endswith(last)
-        ):
-            return True
-    return False
+    start, end = text.partition(UNKNOWN)[0], text.rpartition(UNKNOWN)[2]
+    if UNKNOWN not in text:
+        start = end = text
+    # An unquoted unknown may vanish, and the space before it then ends nothing.
+    start = start.rstrip(" ")
+    return (first.startswith(start) or start.startswith(first.rstrip(" "))) and (
+        last.endswith(end) or end.endswith(last)
+    )
 
 
 class Allowance:

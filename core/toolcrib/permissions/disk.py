@@ -52,7 +52,7 @@ def expanded(pattern: str) -> list[str] | None:
     hold the dot.
     """
     found: list[str] = []
-    for one in _braces(pattern):
+    for one in braces(pattern):
         names = glob.iglob(one, include_hidden="/[" in one)
         found += islice(names, _MOST_NAMES + 1 - len(found))
         if len(found) > _MOST_NAMES:
@@ -95,7 +95,7 @@ def _below(folder: str, *, hidden: bool) -> Iterator[str]:
                 waiting.append(entry.path)
 
 
-def _braces(pattern: str) -> Iterator[str]:
+def braces(pattern: str) -> Iterator[str]:
     """The patterns that brace expansion makes of one; backslashes before characters are gone."""
     opened = _find(pattern, "{", 0)
     depth, start = 0, opened + 1
@@ -115,7 +115,7 @@ def _braces(pattern: str) -> Iterator[str]:
                 (part,) = parts
                 parts = ["*" if ".." in part else f"\\{{{part}\\}}"]
             for part in parts:
-                yield from _braces(pattern[:opened] + part + pattern[at + 1 :])
+                yield from braces(pattern[:opened] + part + pattern[at + 1 :])
             return
         at += 1
     yield _QUOTED.sub(lambda found: _literal(found[1]), pattern)
