@@ -122,6 +122,29 @@ async def test_home_as_workspace(machine: Any) -> None:
     assert (machine.home / "new").read_text() == "x\n"
 
 
+async def test_own_configuration_in_the_workspace(machine: Any) -> None:
+    """A command makes no configuration for toolcrib in the home folder that it may write to."""
+    session = toolcrib.open_session(
+        machine.home, mode="yolo", runtime="sandbox", environ=machine.environ
+    )
+    (machine.home / "script").write_text(
+        "mkdir -p .config/toolcrib; echo x > .config/toolcrib/toolcrib.toml; mv .config old; "
+        "mkdir -p .config/toolcrib; echo x > .config/toolcrib/toolcrib.toml; touch .config/new"
+    )
+    async with session:
+        await _bash(session, "sh script")
+    assert (machine.home / ".config/new").exists()
+    assert not (machine.home / ".config/toolcrib/toolcrib.toml").exists()
+
+
+async def test_searches_do_not_find_placeholders(inside: Any) -> None:
+    """What is in the workspace only while a command runs is no news to the model."""
+    (inside.machine.workspace / "file").write_text("text\n")
+    found = await inside.call("Grep", pattern="nothing")
+    assert "toolcrib.toml" not in str(found.output)
+    assert str((await inside.call("Glob", pattern="*")).output) == "file"
+
+
 async def test_places_of_the_settings(limited: Any, machine: Any) -> None:
     """`readable`, `writable`, `hidden`, `protected` and `environment` change the view."""
     other = machine.root / "other"

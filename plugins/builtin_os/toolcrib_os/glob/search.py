@@ -107,7 +107,7 @@ class GlobSearch:
         if (file := hints.literal_file()) is not None:
             return ToolResult(file)
         lines = [f"No files match {args.pattern!r}.", *shield.notices()]
-        lines += warning_lines(end.warnings)
+        lines += warning_lines(shield.warnings(end.warnings))
         return ToolResult("\n".join(lines + await hints.sentences()))
 
     def _page(
@@ -130,7 +130,7 @@ class GlobSearch:
                 f"Truncated: {page} of {plural(total, 'path')}, newest first. "
                 f"The next page begins at offset: {next_offset}."
             )
-        notices += listing.shield.notices() + warning_lines(end.warnings)
+        notices += listing.shield.notices() + warning_lines(listing.shield.warnings(end.warnings))
         sink = context.output()
         sink.write("".join(f"{line}\n" for line in notices))
         sink.write("\n".join(shown))

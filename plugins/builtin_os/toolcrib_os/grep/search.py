@@ -98,7 +98,7 @@ class GrepSearch:
                 f"The search took longer than {self._settings.timeout_s:g} s and had found "
                 "nothing by then: narrow it with `path`, `glob`, `type` or a more exact pattern."
             )
-        notices = [*shield.notices(), *warning_lines(end.warnings)]
+        notices = [*shield.notices(), *warning_lines(shield.warnings(end.warnings))]
         if end.timed_out:
             notices.insert(
                 0,

@@ -62,6 +62,14 @@ def _is_repository(git: str) -> bool:
     return os.path.isfile(os.path.join(git, "config"))
 
 
+def missing_files(root: str) -> Iterator[str]:
+    """Files of which searches would find the placeholders."""
+    for name in _FILES:
+        path = os.path.join(root, name)
+        if not os.path.lexists(path) or _is_placeholder(path):
+            yield path
+
+
 @frozen
 class Placeholder:
     """An empty thing in the place of one that is missing; several processes may hold it.

@@ -23,6 +23,7 @@ from toolcrib_os.sandbox.hiding import (
 )
 from toolcrib_os.sandbox.protecting import (
     Placeholder,
+    missing_files,
     protected_names,
     protected_places,
     traps,
@@ -64,6 +65,10 @@ class SandboxRuntime:
         self._workspace = workspace
         self._outputs = os.path.join(toolcrib_folders(self._outside)[0], "sessions", session.id)
         self._view = build_view(workspace, settings, self._outside, self._outputs)
+        self._own = [os.path.realpath(path) for path in toolcrib_folders(self._outside)]
+        for folder in self._own:
+            if self._view.kind(os.path.dirname(folder)) == "write":
+                os.makedirs(folder, 0o700, exist_ok=True)  # or a command would make its own
         self._program = find_bwrap(local.environment.get("PATH"), self._view.of("write"))
         self._secrets: dict[str, WorkspaceSecrets] = {}
         self._placeholders: dict[str, Placeholder] = {}
@@ -91,9 +96,10 @@ class SandboxRuntime:
         if set(roots(workspace)) != set(roots(self._workspace)):
             view = build_view(workspace, self._settings, self._outside, self._outputs)
         more = self._settings.protected
+        missing = (path for root in view.of("write") for path in missing_files(root))
         return evolve(
             workspace,
-            hidden=(*view.of("hide", "temporary"), *_OF_THE_KERNEL),
+            hidden=(*view.of("hide", "temporary"), *_OF_THE_KERNEL, *missing),
             shown=(workspace.root, *workspace.additional_dirs, *view.of("read", "write")),
             writable=view.of("write"),
             read_only=(
@@ -194,8 +200,9 @@ class SandboxRuntime:
                 if self._settings.hide_workspace_secrets:
                     secrets = self._secrets.setdefault(root, WorkspaceSecrets(root))
                     places.update((path, "hide") for path in secrets.look())
-                for path, kind in protected_places(root, self._settings.protected):
-                    if kind == "read" or path not in places:
+                own = [os.path.relpath(path, root) for path in self._own if _below(path, root)]
+                for path, kind in protected_places(root, [*self._settings.protected, *own]):
+                    if path not in places or (kind == "read" and places[path] == "write"):
                         places[path] = kind
         for path, held in self._placeholders.items():
             if not os.path.isdir(held.path):
@@ -240,6 +247,10 @@ class SandboxRuntime:
             letter: _within_hard_limit(which, amount) // unit
             for letter, (which, amount, unit) in wanted.items()
         }
+
+
+def _below(path: str, root: str) -> bool:
+    return path.startswith(f"{root}/")
 
 
 def _within_hard_limit(which: int, amount: int) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from attrs import define, field, frozen
 
@@ -135,6 +135,14 @@ class Shield:
             self.by_rule += 1
             return False
         return os.path.lexists(real)
+
+    def warnings(self, found: Iterable[str]) -> tuple[str, ...]:
+        """Those, each of which begins with a path, that are not about what is hidden."""
+        return tuple(
+            warning
+            for warning in found
+            if not self.workspace.hides(self._prefix + warning.rpartition(": ")[0])
+        )
 
     def notices(self) -> list[str]:
         """What was held back, in words."""
