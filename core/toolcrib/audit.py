@@ -16,11 +16,14 @@ from toolcrib.redaction import redacted
 _EVENTS = frozenset(
     {"permission.decided", "permission.approval.requested", "permission.approval.resolved"}
 )
+_REFUSED = frozenset({"preflight-rejected", "resolution-failed"})
+"""Outcomes of calls that nobody had to judge, such as one that reads a secret file."""
 _KEYS: Mapping[str, str] = {
     "agent": "agent",
     "turn_id": "turn",
     "call_id": "call",
     "name": "tool",
+    "outcome": "outcome",
     "mode": "mode",
     "request_id": "request",
     "decision": "decision",
@@ -68,8 +71,8 @@ class AuditLog:
         self._torn = False
 
     def take(self, event: Event) -> None:
-        """Write the event down when it is about a permission."""
-        if event.type not in _EVENTS:
+        """Write the event down when it is about a permission, or a call refused before."""
+        if event.type not in _EVENTS and getattr(event, "outcome", None) not in _REFUSED:
             return
         line = json.dumps(self._record(event), ensure_ascii=True, default=str) + "\n"
         try:
@@ -97,6 +100,8 @@ class AuditLog:
         for name, key in _KEYS.items():
             if hasattr(event, name):
                 record[key] = _shortened(redacted(getattr(event, name)))
+        if event.type == "tool.result":
+            record["reason"] = _shortened(redacted(getattr(event, "output", None)))
         if event.type == "permission.approval.resolved":
             record["answer"] = record.pop("decision")
         return record

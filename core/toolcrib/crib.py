@@ -11,7 +11,7 @@ from toolcrib.contract.contribution import RuntimeContribution
 from toolcrib.errors import PluginError
 from toolcrib.features import Feature
 from toolcrib.plugins.loader import PluginHost, describe, wanted_sources
-from toolcrib.plugins.records import OWN_DISTRIBUTION
+from toolcrib.plugins.records import OWN_DISTRIBUTION, normalised
 from toolcrib.profiles import Profile
 from toolcrib.runtime import LOCAL
 from toolcrib.services import Scope
@@ -102,6 +102,32 @@ class Crib:
             raise PluginError(
                 f"{plugin!r} is no plugin: it has no function marked with @toolcrib.hookimpl"
             )
+
+    def require(self, names: Iterable[str], blocked: Iterable[str]) -> None:
+        """Refuse to go on without the plugins or distributions that the user relies on.
+
+        Raises PluginError for one that is not installed, is blocked, or could not be loaded whole.
+        """
+        for name in names:
+            records = [
+                record
+                for record in self.plugins.records.values()
+                if name == record.name or normalised(name) == normalised(record.distribution)
+            ]
+            if not records:
+                raise PluginError(
+                    f"the plugin {name!r} is required by [plugins] required and is not installed, "
+                    "so nothing may run: install it, or take it out of the list"
+                )
+            for record in records:
+                faults = [f.reason for f in self.plugins.failures if f.plugin == record.name]
+                if by := record.blocked_in(frozenset(blocked)):
+                    faults.insert(0, f"it is blocked ({by})")
+                if faults or record.status != "loaded":
+                    raise PluginError(
+                        f"the plugin {record.name!r} is required by [plugins] required and does "
+                        f"not work, so nothing may run: {'; '.join(faults) or record.status}"
+                    )
 
     def require_permissions(self) -> None:
         """Refuse to go on without the plugin that asks the permission question.

@@ -35,7 +35,8 @@ def secret_values(text: str) -> list[tuple[int, int]]:
     return [
         match.span(match.lastindex or 0)
         for match in _SECRET_VALUE.finditer(text)
-        if match[1] is None or _OPTION.search(text, max(0, match.start() - 41), match.start())
+        if not match[match.lastindex or 0].startswith(HIDDEN[:-1])
+        and (match[1] is None or _OPTION.search(text, max(0, match.start() - 41), match.start()))
     ]
 
 

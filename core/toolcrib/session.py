@@ -67,6 +67,7 @@ class Session:
         owns_crib: bool = False,
     ) -> None:
         crib.require_permissions()
+        crib.require(settings.plugins.required, settings.plugins.blocked)
         self.crib = crib
         self._owns_crib = owns_crib
         self.id = f"{time.strftime('%Y%m%d-%H%M%S')}-{os.urandom(4).hex()}"

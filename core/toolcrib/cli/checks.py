@@ -16,7 +16,7 @@ from toolcrib.config.sections import check_section
 from toolcrib.config.settings import Settings
 from toolcrib.config.structuring import structure
 from toolcrib.crib import Crib
-from toolcrib.errors import ConfigError, Notice
+from toolcrib.errors import ConfigError, Notice, PluginError
 from toolcrib.features import feature_notices, feature_variable, resolve_features
 from toolcrib.paths import Workspace
 from toolcrib.permissions.lint import lint_rules
@@ -170,6 +170,8 @@ class _Check:
         for name in self._settings.sections():
             if name in CORE_TABLES:
                 continue
+            if name not in declared and name in self._tables_of_plugins():
+                continue
             if name not in declared:
                 hint = _hint(name, [*CORE_TABLES, *declared])
                 text = f"nothing reads the table [{name}]{hint}"
@@ -180,6 +182,12 @@ class _Check:
                 check_section(getattr(import_module(module), attribute), self._settings)
             except ConfigError as error:
                 yield from error.problems
+
+    def _tables_of_plugins(self) -> frozenset[str]:
+        """A plugin whose hooks read settings has a table with its own name."""
+        records = self._crib.plugins.records.values()
+        names = {name for record in records for name in (record.name, record.distribution)}
+        return frozenset(name.replace("-", "_") for name in names)
 
     def _tool_names(self) -> Iterator[Notice]:
         for layer in self._settings.layers:
@@ -217,11 +225,19 @@ class _Check:
         records = self._crib.plugins.records.values()
         known = {name for record in records for name in (record.name, record.distribution)}
         for layer in self._settings.layers:
-            blocked = layer.data.get("plugins", {}).get("blocked", ())
-            for index, name in enumerate(_names(blocked)):
-                if not known & {name, normalised(name)}:
-                    text = f"no plugin or distribution {name!r} is installed{_hint(name, known)}"
-                    yield layer.notice(("plugins", "blocked", index), text)
+            for key in ("blocked", "required"):
+                named = layer.data.get("plugins", {}).get(key, ())
+                for index, name in enumerate(_names(named)):
+                    if not known & {name, normalised(name)}:
+                        hint = _hint(name, known)
+                        text = f"no plugin or distribution {name!r} is installed{hint}"
+                        yield layer.notice(("plugins", key, index), text)
+        try:
+            self._crib.require(self._settings.plugins.required, self._settings.plugins.blocked)
+        except PluginError as error:
+            yield Notice.at(
+                self._settings.locate("plugins"), key="plugins.required", text=str(error)
+            )
 
     def _rules(self) -> Iterator[Notice]:
         configured = self._settings.permission.rules

@@ -70,7 +70,10 @@ def merge_readings(
         default_profile=str(everything.get("default_profile") or "default"),
         default_runtime=str(everything.get("default_runtime") or "local"),
         features=structure(everything.get("features", {}), Mapping[str, bool], (), []),
-        plugins=PluginsSettings(blocked=_joined(by_scope, "plugins", "blocked")),
+        plugins=PluginsSettings(
+            blocked=_joined(by_scope, "plugins", "blocked"),
+            required=_joined(by_scope, "plugins", "required"),
+        ),
         output=_table(readings, "output", OutputSettings),
         workspace=WorkspaceSettings(
             additional_dirs=tuple(_absolute(folder, workspace, environ) for folder in folders)

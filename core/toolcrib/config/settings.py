@@ -35,9 +35,15 @@ class ToolsSettings:
 
 @frozen(kw_only=True)
 class PluginsSettings:
-    """The table `[plugins]`: the plugins or distributions that are not loaded, by name."""
+    """The table `[plugins]`.
+
+    Attributes:
+        blocked: the plugins or distributions that are not loaded, by name.
+        required: those without which no session opens, such as one that guards.
+    """
 
     blocked: tuple[str, ...] = ()
+    required: tuple[str, ...] = ()
 
 
 @frozen(kw_only=True)

@@ -136,7 +136,7 @@ class ApprovalRequested:
 
 @frozen(kw_only=True)
 class ApprovalResolved:
-    """The answer to a request.
+    """The answer to a request; `request_id` is None when nobody could be asked.
 
     `decision` is `approved`, `rejected` or `cancelled`, `scope` how long it holds, `by` who or what
     answered, `cause` why it was cancelled, `remembered` the rules that were written down, and
@@ -148,7 +148,7 @@ class ApprovalResolved:
     turn_id: str | None
     call_id: str
     name: str
-    request_id: str
+    request_id: str | None
     decision: str
     scope: str
     by: str | None

@@ -16,7 +16,7 @@ from toolcrib.permissions.case import Case
 from toolcrib.permissions.chain import Judgement
 from toolcrib.permissions.grants import grants
 from toolcrib.permissions.ruleset import PATH_DOMAINS
-from toolcrib.redaction import redacted
+from toolcrib.redaction import redacted, secret_values
 
 _FOR_SUB_AGENTS = (
     " Choose another approach: do not repeat the call, and do not work around the refusal."
@@ -49,6 +49,8 @@ def _request(case: Case, judgement: Judgement) -> ApprovalRequest:
     call, session = case.call, case.session
     arguments = redacted(call.arguments)
     rules = () if judgement.once else grants(case)
+    if any(map(secret_values, rules)):  # a secret is not written down
+        rules = ()
     scopes: tuple[ApprovalScope, ...] = ("once",)
     if rules:
         scopes = offered_scopes(session.workspace.root, session.environment)

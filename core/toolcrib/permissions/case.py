@@ -188,6 +188,16 @@ class Case:
         approved = self.allowance(self.session_rules, only_in_root=True)
         return [command for command in self.needing() if not approved.covers(command)]
 
+    def rest_only_reads(self) -> bool:
+        """Whether the commands of the script that nothing allows are known to change nothing."""
+        from toolcrib.shell.effects import effects_of as effects_of_command
+
+        assert self.analysis is not None
+        home = self.session.workspace.home_dir
+        return not self.analysis.unanalysable and all(
+            effects_of_command(command, home)[1] for command in self.unapproved()
+        )
+
     def needing(self) -> list[SimpleCommand]:
         """The commands of the script that need an approval.
 

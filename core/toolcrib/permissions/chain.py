@@ -284,7 +284,12 @@ def _ask_rules(case: Case) -> Answer:
 
 def _allow_rules(case: Case) -> Answer:
     rule = case.allowing()
-    return None if rule is None else _by_rule(rule, "user-configured-allow", "allow")
+    if rule is None:
+        return None
+    if case.analysis is not None and not case.own_match(rule):
+        reason = "its commands do nothing that needs a rule"
+        return Judgement(decision="allow", policy="user-configured-allow", reason=reason)
+    return _by_rule(rule, "user-configured-allow", "allow")
 
 
 def _sensitive_file(case: Case) -> Answer:
@@ -330,9 +335,9 @@ def _reads_only(case: Case) -> Answer:
     if case.analysis is not None:
         if not case.session.settings.permission.allow_read_only_commands:
             return None
-        if not case.analysis.read_only:
+        if not case.analysis.read_only and not case.rest_only_reads():
             return None
-        reason = "its commands only read, and allow_read_only_commands is set"
+        reason = "what no rule allows of it only reads, and allow_read_only_commands is set"
         return Judgement(decision="allow", policy="default-tool-approve", reason=reason)
     accesses = case.execution.accesses
     if case.call.source != "builtin" or accesses is None or accesses.everything:
@@ -368,7 +373,12 @@ async def _if_git_can(case: Case, written: tuple[str, ...]) -> Answer:
 
 
 def _fallback(case: Case) -> Answer:
+    workspace = case.session.workspace
+    outside = [e.path for e in case.effects if e.operation == "write" and e.path is not None]
+    outside = [path for path in outside if not workspace.contains(path)]
     reason = "nothing allows it beforehand"
+    if outside and case.analysis is None:
+        reason = f"{outside[0]} lies outside the workspace, and no rule allows to write there"
     if case.analysis is not None:
         if case.analysis.unanalysable:
             reason = f"it cannot be judged beforehand: {case.analysis.unanalysable}"

@@ -119,7 +119,19 @@ def _wrong_anchor(read: _Read, workspace: Workspace) -> str | None:
         return "can match nothing: its pattern begins or ends with a space"
     if pattern.endswith(":*") and "shell" in read.domains:
         return f"covers only a literal ':'; write {read.parsed.tool_name}({pattern[:-2]} *)"
-    return _missing_root(pattern, workspace) if read.about_paths else None
+    if not read.about_paths:
+        return None
+    return _missing_root(pattern, workspace) or _only_the_folder(read, pattern, workspace)
+
+
+def _only_the_folder(read: _Read, pattern: str, workspace: Workspace) -> str | None:
+    plain = pattern.rstrip("/")
+    if not _UNSAMPLED.isdisjoint(plain) or "*" in plain or "?" in plain:
+        return None
+    if pattern.endswith("/") or os.path.isdir(os.path.join(workspace.root, plain)):
+        name = read.parsed.tool_name
+        return f"covers only the folder itself; for what is in it write {name}({plain}/**)"
+    return None
 
 
 def _missing_root(pattern: str, workspace: Workspace) -> str | None:

@@ -40,6 +40,8 @@ def _act(case: Case, judgement: Judgement) -> Veto | Awaitable[Veto | None] | No
         from toolcrib.permissions.asking import ask
 
         return ask(case, judgement)
+    if judgement.decision == "ask" and case.session.observed:
+        _announce_nobody(case)
     return _veto(case, judgement)
 
 
@@ -61,6 +63,30 @@ def _announce(case: Case, judgement: Judgement) -> None:
             source=judgement.source,
             reason=redacted(judgement.reason),
             arguments=redacted(call.arguments),
+        )
+    )
+
+
+def _announce_nobody(case: Case) -> None:
+    """A question that nobody can answer is answered: it is no."""
+    from toolcrib.contract.events import ApprovalResolved
+    from toolcrib.interactions import NOBODY
+
+    call = case.call
+    case.session.emit(
+        ApprovalResolved(
+            agent=call.agent,
+            turn_id=call.turn_id,
+            call_id=call.id,
+            name=call.name,
+            request_id=None,
+            decision="cancelled",
+            scope="once",
+            by=None,
+            cause=NOBODY,
+            has_feedback=False,
+            remembered=(),
+            duration_ms=0.0,
         )
     )
 

@@ -506,3 +506,29 @@ async def test_a_plugins_question_is_answered_for_as_long_as_that_helps(
         assert (await crib.call("Bash", command="true x")).outcome == "executed"
     assert {request.scopes for request in person.asked} == {scopes}
     assert len(person.asked) == (2 if scopes == ("once",) else 1)
+
+
+class TestAudit:
+    async def test_every_call_leaves_its_outcome(self, workspace: Path, tmp_path: Path) -> None:
+        file = tmp_path / "audit.jsonl"
+        config = {"permission": {"audit_file": str(file)}}
+        async with ToolHarness(workspace, mode="manual", config=config) as crib:
+            await crib.call("Read", path=".env")
+            await crib.call("Bash", command="touch a")
+            await crib.call("Nobody")
+        lines = [json.loads(line) for line in file.read_text().splitlines()]
+        told = [(line["event"], line.get("outcome") or line.get("answer")) for line in lines]
+        assert told == [
+            ("tool.result", "resolution-failed"),
+            ("permission.decided", None),
+            ("permission.approval.resolved", "cancelled"),
+            ("tool.result", "preflight-rejected"),
+        ]
+        assert "secret" in lines[0]["reason"] or "sensitive" in lines[0]["reason"]
+        assert lines[2]["cause"] == "nobody can be asked here"
+
+    async def test_a_secret_is_approved_once_and_written_nowhere(self, open_crib: Open) -> None:
+        person = Person(answer("once"))
+        crib = open_crib(person)
+        await bash(crib, "deploy --password hunter2")
+        assert person.asked[0].scopes == ("once",) and person.asked[0].rules == ()

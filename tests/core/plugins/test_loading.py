@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
+import toolcrib
 from toolcrib.crib import Crib
+from toolcrib.errors import PluginError
 from toolcrib.plugins.entry_points import find_plugins
 from toolcrib.plugins.loader import PluginHost, wanted_sources
 
@@ -223,3 +225,43 @@ def test_autoload_off_loads_our_own_alone(install: Any) -> None:
     host = load(autoload=False)
     assert host.failures == []
     assert {record.distribution for record in host.records.values()} == {"toolcrib"}
+
+
+class TestRequired:
+    """A plugin that somebody relies on has to work, or nothing runs."""
+
+    @pytest.mark.parametrize(
+        ("required", "blocked", "told"),
+        [
+            (["acme-policy"], [], "not installed"),
+            (["feature-stale-guard"], ["feature-stale-guard"], "blocked"),
+            (["toolcrib"], [], None),
+            (["os-bash", "permissions"], [], None),
+        ],
+    )
+    async def test_a_session_opens_only_with_it(
+        self, tmp_path: Path, required: list[str], blocked: list[str], told: str | None
+    ) -> None:
+        config = {"plugins": {"required": required, "blocked": blocked}}
+        if told is None:
+            await toolcrib.open_session(tmp_path, autoload=False, overrides=config).aclose()
+            return
+        with pytest.raises(PluginError, match=told):
+            toolcrib.open_session(tmp_path, autoload=False, overrides=config)
+
+    async def test_one_with_a_fault_does_not_count(self, tmp_path: Path) -> None:
+        class Guard:
+            __name__ = "guard"
+
+            @toolcrib.hookimpl
+            def check_permission(self, call: object) -> None: ...
+
+            @toolcrib.hookimpl
+            def contribute_tool(self) -> object:
+                raise RuntimeError("no licence")
+
+        crib = Crib.load(autoload=False)
+        crib.plugins.register(Guard(), "guard")
+        with pytest.raises(PluginError, match="no licence"):
+            crib.require(["guard"], [])
+        await crib.aclose()
