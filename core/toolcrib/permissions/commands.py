@@ -108,6 +108,8 @@ def _might_speak_of(pattern: str, command: SimpleCommand) -> bool:
 
     The known beginning and end of both have to agree.
     """
+    if not command.words:  # it sets a variable, and runs nothing
+        return False
     rest = [word.text for word in command.words[1:]]
     named = [" ".join([command.program, *rest])] if command.program else []
     texts = {command.text, command.words_text, *named}
@@ -198,6 +200,8 @@ class Allowance:
             return False
         if command.words[0].text in HARMLESS and all(map(_is_plain, command.assignments)):
             return not any(word.text == "-v" for word in command.words)
+        if len(command.words) == 1 and command.words[0].text == "cat" and not command.assignments:
+            return True  # it passes on what it is given, which was looked at above
         if command.words[0].text in _STEERING and _only_steers(command):
             return True
         if self._only_in_root and not (in_root and command.self_contained):

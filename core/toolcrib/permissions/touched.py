@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import IntEnum
+from fnmatch import fnmatchcase
+from posixpath import basename
 
 from attrs import evolve
 
@@ -136,8 +138,12 @@ def touches(
         paths = [effect.path]
     if not effect.recursive:
         return Match.NO
+
+    def meant(path: str) -> bool:
+        return not effect.names or any(fnmatchcase(basename(path), n) for n in effect.names)
+
     for root in paths:
-        found = holds(root, below, hidden=effect.hidden)
+        found = holds(root, lambda path: meant(path) and below(path), hidden=effect.hidden)
         if found and effect.operation == "write":
             return Match.YES
         if found is not False:

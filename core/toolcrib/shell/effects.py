@@ -12,7 +12,7 @@ from collections.abc import Callable
 from posixpath import dirname
 
 from toolcrib.shell.model import UNKNOWN, Assignment, PathEffect, SimpleCommand, Word
-from toolcrib.shell.options import Arguments, is_one, read_arguments
+from toolcrib.shell.options import Arguments, is_one, may_be_option, read_arguments
 from toolcrib.shell.programs import PROGRAMS, WRAPPERS, Program
 from toolcrib.shell.special import SPECIAL
 from toolcrib.shell.touched import Touched, folder_of
@@ -28,6 +28,7 @@ _HARMLESS_NAME = re.compile(
 )
 _PAGER_NAMES = frozenset(("PAGER", "GIT_PAGER", "MANPAGER"))
 _EDITORS = frozenset(("nano", "vi", "vim", "nvim", "ex", "ed", "emacs"))
+_BRACED_NAMES = re.compile(r"--include=([\w.*?-]*)(?:\{([\w.*?,-]+)\}([\w.*?-]*))?")
 _PRIVATE_NAME = re.compile(r"[a-z_][a-z0-9_]*")
 
 
@@ -156,8 +157,37 @@ def _read(
     hidden = "*" in program.shows_hidden or bool(
         arguments.strangers or arguments.names & program.shows_hidden
     )
+    names = _included(touched.command, arguments) if r else ()
     for word in operands:
-        touched.read(word, recursive=r, hidden=hidden)
+        touched.read(word, recursive=r, hidden=hidden, names=names)
+
+
+def _included(command: SimpleCommand, arguments: Arguments) -> tuple[str, ...]:
+    """The names of files that `grep` is told to look into; nothing when it looks into others too.
+
+    It looks into a file that no pattern names, unless the first of the patterns includes.
+    """
+    told = [o for o in arguments.options if o.name in ("--include", "--exclude", "--exclude-from")]
+    names = [_names_in(o.value) for o in told if o.name == "--include" and o.value is not None]
+    # Unquoted, such a pattern stands for itself, or for others that begin like it.
+    certain = not any(
+        may_be_option(w) and not w.source.startswith("--include=") for w in command.words[1:]
+    )
+    doubtful = arguments.strangers or arguments.abbreviated or not certain
+    if doubtful or not told or told[0].name != "--include" or not all(names):
+        return ()
+    return tuple(name for several in names for name in several)
+
+
+def _names_in(value: Word) -> list[str]:
+    """The patterns that the value of an option is once the shell has expanded its braces."""
+    if value.literal:
+        return [] if set(value.text) & set("[\\") else [value.text]
+    found = _BRACED_NAMES.fullmatch(value.source)
+    if found is None:
+        return []
+    before, inside, after = found.groups(default="")
+    return [f"{before}{each}{after}" for each in inside.split(",")]
 
 
 def _list(

@@ -114,6 +114,8 @@ class PathEffect:
             it is not known.
         recursive: everything below it too.
         hidden: with `recursive`, whether that goes for files and folders with hidden names.
+        names: with `recursive`, the patterns that the names of files below it have to match; all
+            are meant when there is none.
         word: the operand as it is written.
         program: the name of the program that uses it, or `<` or `>` for a redirection.
         through: the absolute path or pattern with the `..` in it, which leads elsewhere where a
@@ -125,6 +127,7 @@ class PathEffect:
     glob: bool = False
     recursive: bool = False
     hidden: bool = True
+    names: tuple[str, ...] = ()
     word: str = ""
     program: str = ""
     through: str | None = None

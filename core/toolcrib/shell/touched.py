@@ -42,10 +42,18 @@ class Touched:
         return Word(".", ".")
 
     def read(
-        self, word: Word, *, recursive: bool = False, hidden: bool = True, by: str | None = None
+        self,
+        word: Word,
+        *,
+        recursive: bool = False,
+        hidden: bool = True,
+        names: tuple[str, ...] = (),
+        by: str | None = None,
     ) -> None:
         """Note that a path is read."""
-        blank = PathEffect(operation="read", path=None, recursive=recursive, hidden=hidden)
+        blank = PathEffect(
+            operation="read", path=None, recursive=recursive, hidden=hidden, names=names
+        )
         self._note(blank, word, by)
 
     def list(self, word: Word) -> None:
@@ -83,7 +91,11 @@ class Touched:
     def _note(self, blank: PathEffect, word: Word, by: str | None) -> None:
         if word.source.startswith(("<(", ">(")):
             return  # a pipe to commands that are judged by themselves
-        if word.source == "{}" and self.command.via[-1:] == ("find",) and blank.operation != "write":
+        if (
+            word.source == "{}"
+            and self.command.via[-1:] == ("find",)
+            and blank.operation != "write"
+        ):
             return  # below the folders of find, which reads them itself then
         for place in (self.place(word), self._likely(word)):
             if place is not None:
@@ -94,6 +106,7 @@ class Touched:
                         glob=place.glob,
                         recursive=blank.recursive,
                         hidden=blank.hidden,
+                        names=blank.names,
                         word=word.source,
                         program=by or self.command.program or "",
                         through=place.through,

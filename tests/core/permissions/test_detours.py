@@ -71,6 +71,13 @@ async def decision(harness: ToolHarness, command: str) -> str:
         "git -c a=b --no-pager push origin",
         "uv run git push",
         "npx --yes git push",
+        "grep -r foo . --include='*'",
+        "grep -r foo . --exclude=x --include=*.py",
+        "grep -r foo . --include='[^x]*'",
+        "grep -r foo . -e --include=*.py",
+        "grep -r -- foo . --include=*.py",
+        "grep -r foo . --include=*.{py,env}",
+        "grep -r foo . $x --include=*.py",
     ],
 )
 async def test_what_is_forbidden_does_not_run(harness: ToolHarness, command: str) -> None:
@@ -88,6 +95,10 @@ async def test_what_is_forbidden_does_not_run(harness: ToolHarness, command: str
         "git -C pub/.. status",
         "git -C pub log -p ../README",
         "uv run pytest",
+        "grep -rn foo . --include=*.py",
+        "grep -rn --include='*.{py}' foo . --exclude-dir=node_modules",
+        "grep -rn foo . --include=*.{ts,tsx} | head -20",
+        "x=$(git rev-parse HEAD); echo $x",
         "cat /proc/self/status",
     ],
 )
@@ -146,3 +157,17 @@ async def test_what_steers_a_script_needs_no_rule(harness: ToolHarness, command:
         assert await decision(harness, command) == "allow"
     finally:
         harness.session.use_mode("yolo")
+
+
+async def test_what_only_reads_goes_together_with_what_a_rule_allows(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    workspace = tmp_path_factory.mktemp("reads").resolve()
+    (workspace / ".env").write_text("A=1")
+    permission = {"allow": ["Bash(make*)"], "allow_read_only_commands": True}
+    async with ToolHarness(workspace, mode="manual", config={"permission": permission}) as harness:
+        assert await decision(harness, "make test 2>&1 | tail -20") == "allow"
+        message = "make MESSAGE=\"$(cat <<'E'\nTitle\nE\n)\""
+        assert await decision(harness, message) == "allow"
+        for command in ("make; cat .env", "make; cat .git/config", "make | tee log", "make; rm x"):
+            assert await decision(harness, command) == "ask"
