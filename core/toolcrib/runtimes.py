@@ -150,6 +150,7 @@ class RuntimeRegistry:
         self._current: dict[str, Generation] = {}
         self._numbers: dict[str, int] = {}
         self._going: list[Generation] = []
+        self._draining: list[Generation] = []
         self._drains: set[asyncio.Task[None]] = set()
         self._closed = False
 
@@ -223,6 +224,12 @@ class RuntimeRegistry:
             )
         for runtime in batch:
             require_implemented(runtime)
+            if any(runtime is old.runtime for old in self._draining):
+                raise RuntimeUnavailable(
+                    f"the runtime {runtime.id!r} was replaced and is being closed: give a new one",
+                    code="runtime.unavailable",
+                    runtime=runtime.id,
+                )
         ids = [runtime.id for runtime in batch]
         for id in ids:
             current = self._current.get(id)
@@ -257,6 +264,7 @@ class RuntimeRegistry:
         import asyncio
 
         generation.begin_drain()
+        self._draining.append(generation)
         self.changed(generation)
         try:
             task = asyncio.get_running_loop().create_task(self._drain(generation))
@@ -268,6 +276,7 @@ class RuntimeRegistry:
 
     async def _drain(self, generation: Generation) -> None:
         await generation.drain()
+        self._draining.remove(generation)
         self.changed(generation)
 
 
@@ -294,7 +303,7 @@ def require_implemented(runtime: Any) -> None:
             code="runtime.capability_unavailable",
             runtime=name,
         )
-    if not isinstance(runtime, Runtime):
+    if not isinstance(runtime, Runtime) or name != runtime.id:
         raise RuntimeUnavailable(
             f"{runtime!r} is no runtime: see toolcrib.Runtime for what one has",
             code="runtime.unavailable",
@@ -304,11 +313,16 @@ def require_implemented(runtime: Any) -> None:
 
 async def _close_quietly(close: Close) -> None:
     """One thing that fails to close does not keep the rest from it."""
+    import asyncio
+
     try:
         answer = close()
         if inspect.isawaitable(answer):
             await answer
-    except Exception:
+    except (Exception, asyncio.CancelledError) as error:
+        task = asyncio.current_task()
+        if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
+            raise  # it is the drain that was cancelled, not something in what is closed
         _logger().exception("%r failed to close", close)
 
 

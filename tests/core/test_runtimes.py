@@ -302,3 +302,39 @@ def test_what_plugins_need_is_exported() -> None:
     assert toolcrib.RuntimeContribution(id="x", factory="a:b", capabilities="fs").capabilities == {
         "fs"
     }
+
+
+@pytest.mark.parametrize("id", ["", None, 3])
+def test_a_runtime_needs_a_name(id: Any) -> None:
+    """Others can be told apart from it, and listed with it."""
+    registry = RuntimeRegistry()
+    with pytest.raises(RuntimeUnavailable):
+        registry.publish(Place(id))
+    assert registry.ids() == []
+
+
+async def test_what_is_being_closed_is_not_published_again() -> None:
+    """Otherwise the end of its first generation would close it under the calls of the second."""
+    registry = RuntimeRegistry()
+    place = Place()
+    first = registry.publish(place)
+    second = registry.publish(Place(), replaces=first)
+    with pytest.raises(RuntimeUnavailable) as error:
+        registry.publish(place, replaces=second)
+    assert code_of(error) == ("runtime.unavailable", "place")
+    assert registry.current("place") is second
+    await registry.aclose()
+
+
+async def test_a_close_that_ends_in_cancellation_is_survived() -> None:
+    """The rest is closed, and whoever closes the registry is not cancelled."""
+
+    class Cancelled(Place):
+        async def aclose(self) -> None:
+            raise asyncio.CancelledError
+
+    registry = RuntimeRegistry()
+    other = Place("other")
+    generation, _ = registry.publish_batch([Cancelled(), other])
+    await registry.aclose()
+    assert other.log == ["closed"] and generation.status == "disposed"
