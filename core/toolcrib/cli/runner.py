@@ -69,6 +69,8 @@ class _Run:
     async def run(self) -> None:
         if self._events:
             self._session.subscribe(_print_event)
+        elif self._session.interactions.attended:
+            self._session.subscribe(_tell_what_was_written)
         self._session.interactions.on_change(self._questions_changed)
         try:
             with self._signals():
@@ -186,6 +188,13 @@ class _Run:
         with contextlib.suppress(OSError):
             self._abort_open()
         self._ended = True
+
+
+def _tell_what_was_written(event: Event) -> None:
+    """Where the answer of a person to an approval went, if that is a file of theirs."""
+    if event.type == "permission.approval.resolved":
+        for place in getattr(event, "written", ()):
+            tell(f"allowed from now on: the rule stands at {place}")
 
 
 def _print_event(event: Event) -> None:

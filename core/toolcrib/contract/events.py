@@ -139,8 +139,9 @@ class ApprovalResolved:
     """The answer to a request; `request_id` is None when nobody could be asked.
 
     `decision` is `approved`, `rejected` or `cancelled`, `scope` how long it holds, `by` who or what
-    answered, `cause` why it was cancelled, `remembered` the rules that were written down, and
-    `duration_ms` how long the answer took, in milliseconds.
+    answered, `cause` why it was cancelled, `remembered` the rules that hold from now on, `written`
+    the `file:line` of those that outlive the session, and `duration_ms` how long the answer took,
+    in milliseconds.
     """
 
     type: ClassVar[str] = "permission.approval.resolved"
@@ -155,6 +156,7 @@ class ApprovalResolved:
     cause: str | None
     has_feedback: bool
     remembered: tuple[str, ...]
+    written: tuple[str, ...] = ()
     duration_ms: float
 
 

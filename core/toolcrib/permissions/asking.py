@@ -35,13 +35,13 @@ async def ask(case: Case, judgement: Judgement) -> Veto | None:
         answer = await case.session.interactions.request(request)
         assert isinstance(answer, ApprovalAnswer)
         veto = _refusal(case, approved, answer)
-        remembered = () if veto is not None else _remembered(case, request, answer.scope)
+        written = () if veto is not None else _remember(case, request, answer.scope)
         if veto is None:
             call.approved = approved
     finally:
         if call.approved is not approved:
             awaiting.discard(approved)
-    _announce_answer(case, request, answer, remembered, (perf_counter() - started) * 1000)
+    _announce_answer(case, request, answer, written, (perf_counter() - started) * 1000)
     return veto
 
 
@@ -92,26 +92,28 @@ def _refusal(case: Case, approved: Approved, answer: ApprovalAnswer) -> Veto | N
     return Veto(text if case.call.agent == "main" else text + _FOR_SUB_AGENTS)
 
 
-def _remembered(case: Case, request: ApprovalRequest, scope: ApprovalScope) -> tuple[str, ...]:
-    """Write the approval down for as long as it holds; returns the rules that were."""
-    if scope == "once":
-        return ()
+def _remember(case: Case, request: ApprovalRequest, scope: ApprovalScope) -> tuple[str, ...]:
+    """Have an approval hold for longer; returns where it was written for other sessions."""
     session = case.session
-    session.approvals.remember(request.rules, tool=request.tool, agent=request.agent)
-    if scope != "session":
-        try:
-            for rule in request.rules:
-                remember_rule(
-                    rule,
-                    scope=scope,
-                    workspace_root=session.workspace.root,
-                    environ=session.environment,
-                    about_path=case.call.domain in PATH_DOMAINS,
-                )
-        except (OSError, ToolcribError) as error:
-            # It holds for the session all the same; only what is for later could not be written.
-            session.report("permissions", "remembering an approval", str(error))
-    return request.rules
+    if scope != "once":
+        session.approvals.remember(request.rules, tool=request.tool, agent=request.agent)
+    if scope == "once" or scope == "session":
+        return ()
+    written = []
+    try:
+        for rule in request.rules:
+            place = remember_rule(
+                rule,
+                scope=scope,
+                workspace_root=session.workspace.root,
+                environ=session.environment,
+                about_path=case.call.domain in PATH_DOMAINS,
+            )
+            written.append(place)
+    except (OSError, ToolcribError) as error:
+        # It holds for the session all the same; only what is for later could not be written.
+        session.report("permissions", "remembering an approval", str(error))
+    return tuple(written)
 
 
 def _announce(case: Case, request: ApprovalRequest) -> None:
@@ -135,9 +137,10 @@ def _announce_answer(
     case: Case,
     request: ApprovalRequest,
     answer: ApprovalAnswer,
-    remembered: tuple[str, ...],
+    written: tuple[str, ...],
     duration_ms: float,
 ) -> None:
+    lasts = answer.scope != "once"
     if case.session.observed:
         case.session.emit(
             ApprovalResolved(
@@ -151,7 +154,8 @@ def _announce_answer(
                 by=answer.by,
                 cause=answer.cause,
                 has_feedback=bool(answer.feedback),
-                remembered=tuple(redacted(remembered)),
+                remembered=request.rules if answer.decision == "approved" and lasts else (),
+                written=written,
                 duration_ms=duration_ms,
             )
         )

@@ -146,12 +146,18 @@ class TestAnswers:
     ) -> None:
         person = Person(answer(scope))
         crib = open_crib(person)
+        events: list[Any] = []
+        crib.session.subscribe(events.append)
         await bash(crib, "touch 'x y'")
         assert scope in person.asked[0].scopes
         file = workspace / "toolcrib.toml"
         if scope == "user":
             file = Path(crib.environ["XDG_CONFIG_HOME"]) / "toolcrib" / "toolcrib.toml"
         assert "touch 'x y'" in file.read_text()
+        written = [e.written for e in events if e.type == "permission.approval.resolved"]
+        ((place,),) = written
+        named, _, line = place.rpartition(":")
+        assert named == str(file) and 1 <= int(line) <= len(file.read_text().splitlines())
         nobody = open_crib(None)
         assert await bash(nobody, "touch 'x y'") == "executed"
         assert await bash(nobody, "touch 'x z'") == "vetoed"
