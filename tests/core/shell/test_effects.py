@@ -127,7 +127,7 @@ READING = {
     "find . -maxdepth 2 \\( -name a -o -name b \\) -print0": ".",
     "find . -newer a.txt": "a.txt .",
     "find -L src -printf '%p\\n'": "src",
-    "find . -name '*.py' -exec grep -l foo {} +": "./ ?",
+    "find . -name '*.py' -exec grep -l foo {} +": "./",
     "find . -type f | xargs grep -l foo": ". ?",
     "find . -type f -print0 | xargs -0 -n 10 wc -l": ". ?",
     "sort a.txt": "a.txt",
