@@ -383,7 +383,8 @@ def _fallback(case: Case) -> Answer:
         if case.analysis.unanalysable:
             reason = f"it cannot be judged beforehand: {case.analysis.unanalysable}"
         elif left := case.unapproved():
-            reason = f"no rule allows {shown(left)}"
+            lacks = case.allowance(case.rules.own["allow"]).lacking(left[0])
+            reason = f"no rule allows {shown(left)}" + (f": {lacks}" if lacks else "")
     return Judgement(decision="ask", policy="fallback-ask", reason=reason)
 
 

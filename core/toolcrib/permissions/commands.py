@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import dropwhile, islice
 
+from attrs import evolve
+
 from toolcrib.paths import Workspace, is_secret_store, is_sensitive_file
 from toolcrib.permissions.disk import Links, braces
 from toolcrib.permissions.touched import Match
@@ -209,6 +211,18 @@ class Allowance:
         return any(
             self._matches(pattern, command) for pattern in self._texts if pattern is not None
         )
+
+    def lacking(self, command: SimpleCommand) -> str | None:
+        """What keeps a command from being allowed by a rule that covers its words, or None."""
+        bare = evolve(command, assignments=(), redirects=())
+        if not self.covers(bare):
+            return None
+        for redirect in command.redirects:
+            if not self._may_redirect(redirect, command.cwd):
+                target = redirect.target.source if redirect.target else ""
+                verb = "reads" if redirect.kind == "read" else "writes"
+                return f"it {verb} {target}"
+        return f"it sets {', '.join(a.name for a in command.assignments)}"
 
     def _matches(self, pattern: str, command: SimpleCommand) -> bool:
         if _covers_text(pattern, command.text):
