@@ -343,7 +343,7 @@ class TestNobodyToAsk:
         "echo {a,b} [c] (d) !e @f +g",
         "x='a b'; rm *",
         "a\nb",
-        "printf '\\n'",
+        "sort '\\n'",
     )
 
     @pytest.mark.parametrize("command", COMMANDS)
