@@ -436,3 +436,13 @@ class TestViewOfARuntime:
         workspace = Workspace(str(root), writable=())
         with pytest.raises(PathSecurityError):
             workspace.locate(workspace.resolve("a.txt", "write"), "write")
+
+
+def test_what_is_read_only_stays_so_when_a_link_in_its_place_is_removed(tmp_path: Path) -> None:
+    """Both the link and what it led to when it was looked at."""
+    (tmp_path / "other").write_text("x")
+    (tmp_path / "kept").symlink_to("other")
+    workspace = Workspace(str(tmp_path), read_only=(f"{tmp_path}/kept",))
+    assert not workspace.may_write(f"{tmp_path}/other")
+    (tmp_path / "kept").unlink()
+    assert not workspace.may_write(f"{tmp_path}/kept")

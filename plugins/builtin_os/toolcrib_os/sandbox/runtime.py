@@ -133,7 +133,7 @@ class SandboxRuntime:
         line = command_line(
             self._program,
             argv,
-            mounted=list(mounts(view, self._settings, f"{folder}/empty", self._links())),
+            mounted=mounts(view, self._settings, f"{folder}/empty", self._links()),
             cwd=os.path.realpath(cwd),
             environment={name: value for name, value in kept.items() if steers_programs(name)},
             network=self._network,
