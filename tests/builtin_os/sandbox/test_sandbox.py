@@ -16,7 +16,7 @@ import toolcrib
 from toolcrib.errors import ConfigError
 from toolcrib_os.sandbox import bwrap, host_mounts
 from toolcrib_os.sandbox.hiding import safe_environment
-from toolcrib_os.sandbox.protecting import Placeholder
+from toolcrib_os.sandbox.protecting import Placeholder, linked_places, protected_places
 from toolcrib_os.sandbox.seccomp import filter_program
 from toolcrib_os.sandbox.settings import SandboxSettings
 from toolcrib_os.sandbox.view import View
@@ -368,6 +368,20 @@ def test_folder_that_becomes_a_link_while_the_sandbox_is_built(machine: Any) -> 
     folder.symlink_to(f"/oldroot{machine.outside}")
     assert subprocess.run(run, capture_output=True).returncode != 0
     assert [path.name for path in machine.outside.iterdir()] == ["file.txt"]
+
+
+def test_links_made_later_protect_nothing(tmp_path: Path) -> None:
+    """Only what a link led to in the beginning is mounted by its name."""
+    (tmp_path / "first").mkdir()
+    (tmp_path / "second").mkdir()
+    link = tmp_path / ".toolcrib"
+    link.symlink_to("first")
+    linked = set(linked_places(str(tmp_path), ()))
+    assert linked == {str(tmp_path / "first")}
+    assert list(protected_places(str(tmp_path), (), linked)) == [(str(tmp_path / "first"), "read")]
+    link.unlink()
+    link.symlink_to("second")
+    assert list(protected_places(str(tmp_path), (), linked)) == []
 
 
 def test_mounts_that_can_be_written() -> None:

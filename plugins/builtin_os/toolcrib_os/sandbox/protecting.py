@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from attrs import frozen
 
@@ -19,21 +19,38 @@ _GIT_TRAPS = ("commondir", "config.worktree")
 _NOTE = b"# Keeps a sandboxed command that runs now from writing a configuration of its own.\n"
 
 
-def protected_places(root: str, more: Iterable[str]) -> Iterator[tuple[str, Kind]]:
+def protected_places(
+    root: str, more: Iterable[str], linked: Collection[str]
+) -> Iterator[tuple[str, Kind]]:
     """What is there to be protected below a real path, with the folders around it.
 
-    The folders become mount points too, so that nobody moves them away to put up others.
+    The folders become mount points too, so that nobody moves them away to put up others. What links
+    lead to counts only if it is among `linked`: a command can make more of them, and lead the mount
+    of another one to whatever it likes.
     """
-    git = os.path.join(root, ".git")
-    inner = [f".git/{name}" for name in _GIT_READ_ONLY] if _is_repository(git) else [".git"]
-    for name in (*_FILES, ".toolcrib", *inner, *more):
-        real = os.path.realpath(os.path.join(root, name))
-        if real.startswith(f"{root}/") and os.path.exists(real):
+    for path in _protected_paths(root, more):
+        real = os.path.realpath(path)
+        if (real == path or real in linked) and os.path.exists(real):
             around = os.path.dirname(real)
             while around != root:
                 yield around, "write"
                 around = os.path.dirname(around)
             yield real, "read"
+
+
+def linked_places(root: str, more: Iterable[str]) -> Iterator[str]:
+    """Where below a real path links lead that are in the place of something to be protected."""
+    for path in _protected_paths(root, more):
+        real = os.path.realpath(path)
+        if real != path and real.startswith(f"{root}/") and os.path.exists(real):
+            yield real
+
+
+def _protected_paths(root: str, more: Iterable[str]) -> Iterator[str]:
+    repository = _is_repository(os.path.join(root, ".git"))
+    inner = [f".git/{name}" for name in _GIT_READ_ONLY] if repository else [".git"]
+    for name in (*_FILES, ".toolcrib", *inner, *more):
+        yield os.path.join(root, name)
 
 
 def protected_names(root: str, more: Iterable[str]) -> Iterator[str]:

@@ -23,6 +23,7 @@ from toolcrib_os.sandbox.hiding import (
 )
 from toolcrib_os.sandbox.protecting import (
     Placeholder,
+    linked_places,
     missing_files,
     protected_names,
     protected_places,
@@ -70,6 +71,11 @@ class SandboxRuntime:
             if self._view.kind(os.path.dirname(folder)) == "write":
                 os.makedirs(folder, 0o700, exist_ok=True)  # or a command would make its own
         self._program = find_bwrap(local.environment.get("PATH"), self._view.of("write"))
+        self._linked = frozenset(
+            path
+            for root in self._view.of("write")
+            for path in linked_places(root, settings.protected)
+        )
         self._secrets: dict[str, WorkspaceSecrets] = {}
         self._placeholders: dict[str, Placeholder] = {}
         self._watch = Watch(settings, self._release)
@@ -201,7 +207,8 @@ class SandboxRuntime:
                     secrets = self._secrets.setdefault(root, WorkspaceSecrets(root))
                     places.update((path, "hide") for path in secrets.look())
                 own = [os.path.relpath(path, root) for path in self._own if _below(path, root)]
-                for path, kind in protected_places(root, [*self._settings.protected, *own]):
+                more = [*self._settings.protected, *own]
+                for path, kind in protected_places(root, more, self._linked):
                     if path not in places or (kind == "read" and places[path] == "write"):
                         places[path] = kind
         for path, held in self._placeholders.items():
