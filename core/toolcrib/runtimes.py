@@ -312,13 +312,16 @@ def require_implemented(runtime: Any) -> None:
 
 
 async def _close_quietly(close: Close) -> None:
-    """One thing that fails to close does not keep the rest from it."""
+    """One thing that fails to close, or takes longer than `DRAIN_S`, does not keep the rest."""
     import asyncio
 
     try:
         answer = close()
         if inspect.isawaitable(answer):
-            await answer
+            async with asyncio.timeout(DRAIN_S):
+                await answer
+    except TimeoutError:
+        _logger().warning("%r did not close within %g seconds", close, DRAIN_S)
     except (Exception, asyncio.CancelledError) as error:
         task = asyncio.current_task()
         if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():

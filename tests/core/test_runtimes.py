@@ -338,3 +338,18 @@ async def test_a_close_that_ends_in_cancellation_is_survived() -> None:
     generation, _ = registry.publish_batch([Cancelled(), other])
     await registry.aclose()
     assert other.log == ["closed"] and generation.status == "disposed"
+
+
+async def test_what_never_closes_holds_nobody_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("toolcrib.runtimes.DRAIN_S", 0.05)
+    closed = []
+
+    class Stuck(toolcrib.LocalRuntime):
+        async def aclose(self) -> None:
+            closed.append("begun")
+            await asyncio.sleep(3600)
+
+    registry = toolcrib.RuntimeRegistry()
+    registry.publish(Stuck(id="stuck"))
+    await registry.aclose()
+    assert closed == ["begun"]
