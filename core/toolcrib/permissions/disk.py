@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import glob
+import fnmatch
 import os
 import re
 from collections.abc import Callable, Iterator
@@ -14,6 +14,10 @@ from toolcrib.paths.real import real_path
 MOST_ENTRIES = 20_000
 """How much of a folder is looked at before the answer is 'perhaps'."""
 _MOST_NAMES = 1_000
+_WILD = re.compile(r"[*?\[]")
+_CLASS = re.compile(r"\[[:.=]")
+_QUOTING_SET = re.compile(r"\[(?:[^\]\\]|\\.)*+\]", re.DOTALL)
+"""A set of characters; with a quoted one in it, it counts as any character."""
 _QUOTED = re.compile(r"\\(.)", re.DOTALL)
 
 
@@ -51,13 +55,56 @@ def expanded(pattern: str) -> list[str] | None:
     A wildcard covers no hidden name, as in a shell that was not told otherwise, but a bracket may
     hold the dot.
     """
-    found: list[str] = []
-    for one in braces(pattern):
-        names = glob.iglob(one, include_hidden="/[" in one)
-        found += islice(names, _MOST_NAMES + 1 - len(found))
-        if len(found) > _MOST_NAMES:
-            return None
-    return found
+    patterns = list(islice(braces(pattern), _MOST_NAMES + 1))
+    if len(patterns) > _MOST_NAMES:
+        return None
+    budget = [MOST_ENTRIES]
+    try:
+        return [path for one in patterns for path in _matching(one, budget)]
+    except _TooLarge:
+        return None
+
+
+def _matching(pattern: str, budget: list[int]) -> list[str]:
+    """The paths that an absolute pattern without braces may stand for.
+
+    The last names need not exist: they may come from braces, or be written.
+
+    Args:
+        budget: how many entries may still be looked at.
+    """
+    paths = [""]
+    for segment in pattern.split("/")[1:]:
+        if _WILD.search(segment):
+            wanted = _as_regex(segment)
+            hidden = segment.startswith((".", "["))
+            paths = [
+                f"{path}/{name}"
+                for path in paths
+                for name in _entries(path or "/", budget)
+                if wanted.match(name) and (hidden or not name.startswith("."))
+            ]
+        else:
+            paths = [f"{path}/{segment}" for path in paths]
+    return paths
+
+
+def _entries(folder: str, budget: list[int]) -> list[str]:
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return []
+    budget[0] -= len(names)
+    if budget[0] < 0:
+        raise _TooLarge
+    return names
+
+
+def _as_regex(segment: str) -> re.Pattern[str]:
+    """A wildcard of bash in a name; a class such as `[[:alpha:]]` counts as any text."""
+    if _CLASS.search(segment):
+        return re.compile(".*", re.DOTALL)
+    return re.compile(fnmatch.translate(segment.replace("[^", "[!")), re.IGNORECASE)
 
 
 def holds(folder: str, wanted: Callable[[str], bool], *, hidden: bool) -> bool | None:
@@ -118,7 +165,11 @@ def braces(pattern: str) -> Iterator[str]:
                 yield from braces(pattern[:opened] + part + pattern[at + 1 :])
             return
         at += 1
-    yield _QUOTED.sub(lambda found: _literal(found[1]), pattern)
+    yield _QUOTED.sub(lambda found: _literal(found[1]), _QUOTING_SET.sub(_any_of, pattern))
+
+
+def _any_of(found: re.Match[str]) -> str:
+    return "?" if "\\" in found[0] else found[0]
 
 
 def _find(pattern: str, char: str, start: int) -> int:

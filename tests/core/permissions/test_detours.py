@@ -44,6 +44,14 @@ async def decision(harness: ToolHarness, command: str) -> str:
     [
         "cat link/../key",
         "cat link/../k*",
+        "cat privat[^x]/key",
+        "cat privat[[:alpha:]]/key",
+        'cat privat[e"]"]/key',
+        "cat privat[\\!e]/key",
+        "cat {pub,private}/new",
+        "touch {infra,pub}/new",
+        "cat " + "{a,b}" * 40,
+        "cat " + "/*" * 12 + "/nothing",
         "cd link && cat ../key",
         "env -C link/.. cat key",
         "git -C link/.. show HEAD:./key",
@@ -90,6 +98,7 @@ async def test_what_is_forbidden_does_not_run(harness: ToolHarness, command: str
     [
         "cd link/.. && cat README",
         "cat pub/../README",
+        "cat pub/[^.]* {README,pub}/new",
         "ln -s README pub/r; cat pub/r",
         "ln -sfn pub current && touch current/x",
         "git -C pub/.. status",
