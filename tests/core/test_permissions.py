@@ -257,6 +257,12 @@ class TestPlugins:
         crib = open_crib(checking("broken", fail_slowly if slow else fail), mode="yolo")
         await self._denied_and_named(crib, "broken")
 
+    async def test_what_only_ends_generators_denies_too(self, open_crib: Open) -> None:
+        def fail(call: Any) -> Any:
+            raise GeneratorExit
+
+        await self._denied_and_named(open_crib(checking("odd", fail), mode="yolo"), "odd")
+
     async def _denied_and_named(self, crib: ToolHarness, plugin: str) -> None:
         events: list[Any] = []
         crib.session.subscribe(events.append)

@@ -126,7 +126,7 @@ def _plugin(implementation: Implementation, *, once: bool) -> Policy:
             if inspect.isawaitable(answer):
                 return wait(answer, case)
             opinion = _opinion(answer, implementation, once=once)
-        except (Exception, SystemExit) as error:
+        except (Exception, SystemExit, GeneratorExit) as error:
             return _failed(error, implementation, case)
         return _within_deny_rules(opinion, case)
 

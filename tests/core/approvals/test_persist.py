@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toolcrib.approvals.files import edit_file
@@ -211,6 +211,7 @@ def test_a_path_elsewhere_and_a_command_stay_as_they_are(home: Home) -> None:
     assert [pattern for pattern, _ in allowed(home)] == [elsewhere, command]
 
 
+@settings(deadline=None)
 @given(name=st.text(st.characters(exclude_characters="\0/", codec="utf-8"), min_size=1))
 def test_a_relative_rule_covers_the_same_path(
     name: str, tmp_path_factory: pytest.TempPathFactory
