@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from attrs import frozen
 
 from toolcrib.config.folders import state_folder
 from toolcrib.config.load import FILE_NAME, user_file
+from toolcrib.paths.real import real_path
 
 
 @frozen
@@ -23,10 +25,12 @@ class OwnFiles:
         paths: absolute, as they are named and as they really are, without case.
         at_stake: those that a change of a whole folder may change: they are there now, or count as
             soon as they are.
+        identities: device and inode of each, for a hard link to one is the file too.
     """
 
     paths: frozenset[str]
     at_stake: frozenset[str]
+    identities: frozenset[tuple[int, int]]
 
     @classmethod
     def of(
@@ -37,13 +41,14 @@ class OwnFiles:
         Args:
             trusted: the workspace's file may widen what tools may do.
         """
+        folder = state_folder(environ)
         project = _spellings(Path(workspace_root) / FILE_NAME)
-        user = _spellings(user_file(environ)[0].absolute())
-        state = _spellings(state_folder(environ))
-        there = {path for path in project | user | state if os.path.lexists(path)}
+        everything = project | _spellings(user_file(environ)[0].absolute()) | _spellings(folder)
+        there = {path for path in everything if os.path.lexists(path)}
         return cls(
-            frozenset(map(str.casefold, project | user | state)),
+            frozenset(map(str.casefold, everything)),
             frozenset(map(str.casefold, there | project if trusted else there)),
+            frozenset(filter(None, map(_identity, [*there, *_files_in(folder)]))),
         )
 
     def controls(self, path: str, *, recursive: bool = False) -> bool:
@@ -52,15 +57,36 @@ class OwnFiles:
         Args:
             recursive: all that lies below the path is written or removed too.
         """
-        for spelling in {os.path.normpath(path), os.path.realpath(path)}:
+        for spelling in {os.path.normpath(path), real_path(path)}:
             folded = spelling.casefold()
-            for own in self.paths:
-                if folded == own or folded.startswith(f"{own}/"):
-                    return True
+            if any(folded == own or folded.startswith(f"{own}/") for own in self.paths):
+                return True
             below = f"{folded.rstrip('/')}/"
             if recursive and any(own.startswith(below) for own in self.at_stake):
                 return True
-        return False
+        return _identity(path, linked=True) in self.identities
+
+
+def _identity(path: str, *, linked: bool = False) -> tuple[int, int] | None:
+    """What tells one file from another, whatever it is called; None for a folder.
+
+    Args:
+        linked: only of a file that has several names.
+    """
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    if stat.S_ISDIR(found.st_mode) or (linked and found.st_nlink < 2):
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _files_in(folder: Path) -> list[str]:
+    try:
+        return [entry.path for entry in os.scandir(folder)]
+    except OSError:
+        return []
 
 
 def _spellings(path: Path) -> set[str]:

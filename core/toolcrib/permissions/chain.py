@@ -5,7 +5,9 @@ from __future__ import annotations
 import inspect
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from itertools import takewhile
-from typing import Literal, get_args
+from time import monotonic
+from typing import TYPE_CHECKING, Literal, get_args
+from weakref import WeakKeyDictionary
 
 from attrs import evolve, frozen
 
@@ -17,6 +19,10 @@ from toolcrib.permissions.ruleset import PreparedRule
 from toolcrib.permissions.touched import Match
 from toolcrib.plugins.hook_calls import Implementation, discard
 from toolcrib.plugins.loader import describe
+
+if TYPE_CHECKING:
+    from toolcrib.config.own import OwnFiles
+    from toolcrib.contract.call import SessionView
 
 Verdict = Literal["deny", "ask", "allow"]
 
@@ -38,6 +44,9 @@ class Judgement:
     overridden: tuple[str, ...] = ()
     once: bool = False
 
+
+_OWN_FILES_FOR_S = 1.0
+_known_own_files: WeakKeyDictionary[SessionView, tuple[float, OwnFiles]] = WeakKeyDictionary()
 
 Answer = Judgement | None
 Policy = Callable[[Case], Answer | Awaitable[Answer]]
@@ -226,19 +235,10 @@ def _configuration_write(case: Case) -> Answer:
     written = [e for e in case.effects if e.operation == "write" and e.path is not None]
     if not written:
         return None
-    from toolcrib.config.own import OwnFiles
-
-    session = case.session
-    own = OwnFiles.of(
-        session.workspace.root, session.environment, trusted=session.settings.workspace_trusted
-    )
+    own, auto = _own_files(case.session), case.session.mode == "auto"
     for effect in written:
-        assert effect.path is not None
-        if any(
-            own.controls(p, recursive=effect.recursive) for p in case.links.spellings(effect.path)
-        ):
+        if own.controls(str(effect.path), recursive=effect.recursive):
             reason = f"{effect.word or effect.path} decides what tools may do"
-            auto = session.mode == "auto"
             return Judgement(
                 decision="deny" if auto else "ask",
                 policy="configuration-write-ask",
@@ -246,6 +246,22 @@ def _configuration_write(case: Case) -> Answer:
                 once=True,
             )
     return None
+
+
+def _own_files(session: SessionView) -> OwnFiles:
+    """The files of toolcrib itself, as they were less than a second ago."""
+    from toolcrib.config.own import OwnFiles
+
+    now = monotonic()
+    known = _known_own_files.get(session)
+    if known is None or known[0] < now:
+        files = OwnFiles.of(
+            session.workspace.root,
+            session.environment,
+            trusted=session.settings.workspace_trusted,
+        )
+        known = _known_own_files[session] = (now + _OWN_FILES_FOR_S, files)
+    return known[1]
 
 
 def _dangerous_command(case: Case) -> Answer:

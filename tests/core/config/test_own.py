@@ -65,6 +65,17 @@ def test_links_are_followed_both_ways(home: Home) -> None:
         assert files.controls(str(path))
 
 
+def test_a_hard_link_is_the_file(home: Home) -> None:
+    own = home.workspace / "toolcrib.toml"
+    own.write_text("")
+    (home.workspace / "innocent.txt").hardlink_to(own)
+    (home.workspace / "twin.txt").write_text("")
+    (home.workspace / "other.txt").hardlink_to(home.workspace / "twin.txt")
+    files = OwnFiles.of(home.workspace, home.environ, trusted=False)
+    assert files.controls(str(home.workspace / "innocent.txt"))
+    assert not files.controls(str(home.workspace / "other.txt"))
+
+
 def test_the_file_that_a_variable_names_counts(home: Home) -> None:
     environ = {**home.environ, "TOOLCRIB_CONFIG": str(home.root / "mine.toml")}
     files = OwnFiles.of(home.workspace, environ, trusted=False)
