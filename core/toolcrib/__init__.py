@@ -30,7 +30,11 @@ if TYPE_CHECKING:
     from toolcrib.contract.display import DiffDisplay as DiffDisplay
     from toolcrib.contract.display import FileIODisplay as FileIODisplay
     from toolcrib.contract.display import GenericDisplay as GenericDisplay
+    from toolcrib.contract.display import TaskDisplay as TaskDisplay
+    from toolcrib.contract.display import TaskStopDisplay as TaskStopDisplay
     from toolcrib.contract.events import PermissionDecided as PermissionDecided
+    from toolcrib.contract.events import TaskEnded as TaskEnded
+    from toolcrib.contract.events import TaskStarted as TaskStarted
     from toolcrib.contract.execution import Execution as Execution
     from toolcrib.contract.execution import RunnableExecution as RunnableExecution
     from toolcrib.contract.function_tool import tool as tool
@@ -43,22 +47,41 @@ if TYPE_CHECKING:
     from toolcrib.contract.interaction import QuestionRequest as QuestionRequest
     from toolcrib.contract.interaction import UserToolAnswer as UserToolAnswer
     from toolcrib.contract.interaction import UserToolRequest as UserToolRequest
+    from toolcrib.contract.messages import ContextMessage as ContextMessage
+    from toolcrib.contract.messages import MessageSource as MessageSource
     from toolcrib.contract.output import OutputSink as OutputSink
     from toolcrib.contract.result import MediaPart as MediaPart
     from toolcrib.contract.result import TextPart as TextPart
     from toolcrib.contract.result import ToolResult as ToolResult
     from toolcrib.contract.settings import settings as settings
+    from toolcrib.contract.tasks import STOPPED_BY_USER as STOPPED_BY_USER
+    from toolcrib.contract.tasks import Foreground as Foreground
+    from toolcrib.contract.tasks import TaskEnd as TaskEnd
+    from toolcrib.contract.tasks import TaskInfo as TaskInfo
+    from toolcrib.contract.tasks import TaskLog as TaskLog
+    from toolcrib.contract.tasks import TaskOutput as TaskOutput
+    from toolcrib.contract.tasks import Tasks as Tasks
+    from toolcrib.contract.tasks import TaskStatus as TaskStatus
+    from toolcrib.contract.tasks import Work as Work
     from toolcrib.contract.tool import Tool as Tool
     from toolcrib.crib import Crib as Crib
     from toolcrib.errors import PathSecurityError as PathSecurityError
     from toolcrib.errors import RuntimeUnavailable as RuntimeUnavailable
+    from toolcrib.errors import StateError as StateError
     from toolcrib.errors import ToolcribError as ToolcribError
     from toolcrib.features import Feature as Feature
+    from toolcrib.messages import ContextMessages as ContextMessages
     from toolcrib.paths import ResolvedPath as ResolvedPath
     from toolcrib.paths import Workspace as Workspace
     from toolcrib.paths import is_sensitive_file as is_sensitive_file
     from toolcrib.permissions.touched import Match as Match
     from toolcrib.permissions.touched import touches_path as touches_path
+    from toolcrib.processes.identity import process_started as process_started
+    from toolcrib.processes.identity import this_host as this_host
+    from toolcrib.processes.running import Remains as Remains
+    from toolcrib.processes.running import RunningProcess as RunningProcess
+    from toolcrib.processes.running import start_process as start_process
+    from toolcrib.processes.tree import ProcessTree as ProcessTree
     from toolcrib.profiles import Profile as Profile
     from toolcrib.redaction import redacted as redacted
     from toolcrib.rules import literal_rule as literal_rule
@@ -70,10 +93,12 @@ if TYPE_CHECKING:
     from toolcrib.runtimes import Lease as Lease
     from toolcrib.runtimes import RuntimeRegistry as RuntimeRegistry
     from toolcrib.schema import Alias as Alias
+    from toolcrib.services import Lazy as Lazy
     from toolcrib.session import Session as Session
     from toolcrib.session import open_session as open_session
     from toolcrib.shell import analyse_command as analyse_command
     from toolcrib.shell.model import CommandAnalysis as CommandAnalysis
+    from toolcrib.terminal import TerminalText as TerminalText
 
 _HOMES = {
     "toolcrib.accesses": ["Accesses"],
@@ -91,8 +116,10 @@ _HOMES = {
         "DiffDisplay",
         "FileIODisplay",
         "GenericDisplay",
+        "TaskDisplay",
+        "TaskStopDisplay",
     ],
-    "toolcrib.contract.events": ["PermissionDecided"],
+    "toolcrib.contract.events": ["PermissionDecided", "TaskEnded", "TaskStarted"],
     "toolcrib.contract.execution": ["Execution", "RunnableExecution"],
     "toolcrib.contract.function_tool": ["tool"],
     "toolcrib.contract.hooks": ["hookimpl"],
@@ -106,24 +133,42 @@ _HOMES = {
         "UserToolAnswer",
         "UserToolRequest",
     ],
+    "toolcrib.contract.messages": ["ContextMessage", "MessageSource"],
     "toolcrib.contract.output": ["OutputSink"],
     "toolcrib.contract.result": ["MediaPart", "TextPart", "ToolResult"],
     "toolcrib.contract.settings": ["settings"],
+    "toolcrib.contract.tasks": [
+        "Foreground",
+        "STOPPED_BY_USER",
+        "TaskEnd",
+        "TaskInfo",
+        "TaskLog",
+        "TaskOutput",
+        "TaskStatus",
+        "Tasks",
+        "Work",
+    ],
     "toolcrib.contract.tool": ["Tool"],
     "toolcrib.crib": ["Crib"],
-    "toolcrib.errors": ["PathSecurityError", "RuntimeUnavailable", "ToolcribError"],
+    "toolcrib.errors": ["PathSecurityError", "RuntimeUnavailable", "StateError", "ToolcribError"],
     "toolcrib.features": ["Feature"],
+    "toolcrib.messages": ["ContextMessages"],
     "toolcrib.paths": ["ResolvedPath", "Workspace", "is_sensitive_file"],
     "toolcrib.permissions.touched": ["Match", "touches_path"],
+    "toolcrib.processes.identity": ["process_started", "this_host"],
+    "toolcrib.processes.running": ["Remains", "RunningProcess", "start_process"],
+    "toolcrib.processes.tree": ["ProcessTree"],
     "toolcrib.profiles": ["Profile"],
     "toolcrib.redaction": ["redacted"],
     "toolcrib.rules": ["literal_rule", "path_matcher", "text_matcher"],
     "toolcrib.runtime": ["Launch", "LocalRuntime", "Runtime"],
     "toolcrib.runtimes": ["Lease", "RuntimeRegistry"],
     "toolcrib.schema": ["Alias"],
+    "toolcrib.services": ["Lazy"],
+    "toolcrib.session": ["Session", "open_session"],
     "toolcrib.shell": ["analyse_command"],
     "toolcrib.shell.model": ["CommandAnalysis"],
-    "toolcrib.session": ["Session", "open_session"],
+    "toolcrib.terminal": ["TerminalText"],
 }
 _PLACES = {name: module for module, names in _HOMES.items() for name in names}
 

@@ -88,6 +88,13 @@ class Accesses:
     def __bool__(self) -> bool:
         return self.everything or bool(self.items)
 
+    @property
+    def only_reads(self) -> bool:
+        """Whether the call declares to change nothing: no path, and no resource held alone."""
+        return not self.everything and not any(
+            i.writes if isinstance(i, FileAccess) else not i.shared for i in self.items
+        )
+
     def written_paths(self) -> tuple[str, ...]:
         """The paths that the call declares to write."""
         return tuple(i.path for i in self.items if isinstance(i, FileAccess) and i.writes)

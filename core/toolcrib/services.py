@@ -7,7 +7,7 @@ import inspect
 import types
 import typing
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar, cast
 
 from toolcrib.contract.settings import section_of
 from toolcrib.errors import ServiceError
@@ -17,6 +17,21 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 ScopeKind = Literal["crib", "session", "agent"]
+
+
+class Lazy(Generic[T]):
+    """A service that is made when it is first called for.
+
+    A constructor that annotates a parameter with `Lazy[Service]` costs nothing of the service
+    while the tool is only listed: `self._service().method()`.
+    """
+
+    def __init__(self, get: Callable[[], T]) -> None:
+        self._get = get
+
+    def __call__(self) -> T:
+        """The service; raises ServiceError when it cannot be made."""
+        return self._get()
 
 
 class ServiceRegistrar(Protocol):
@@ -47,9 +62,8 @@ class Scope:
         self.providers: list[object] = []
         self._values: dict[Any, Any] = {}
         self._settings: Callable[[type], Any] | None = None
-        self._registry: svcs.Registry | None = None
         self._container: svcs.Container | None = None
-        self._factories: set[Any] = set()
+        self._factories: dict[Any, Callable[[], Any]] = {}
         self._closers: list[Callable[[], Any]] = []
         self._making: list[Any] = parent._making if parent is not None else []
 
@@ -72,13 +86,9 @@ class Scope:
                 self._closers.append(lambda: on_close(service))
             return service
 
-        if self._registry is None:
-            import svcs
-
-            self._registry = svcs.Registry()
-            self._container = svcs.Container(self._registry)
-        self._registry.register_factory(key, make, enter=False)
-        self._factories.add(key)
+        self._factories[key] = make
+        if self._container is not None:
+            self._container.registry.register_factory(key, make, enter=False)
 
     def use_settings(self, build: Callable[[type], Any]) -> None:
         """How to make an instance of a class that describes a table of the configuration."""
@@ -144,10 +154,20 @@ class Scope:
             raise ServiceError(f"services need each other: {' -> '.join(map(_name, chain))}")
         self._making.append(key)
         try:
-            assert self._container is not None
-            return self._container.get(key)
+            return self._made_in().get(key)
         finally:
             self._making.pop()
+
+    def _made_in(self) -> svcs.Container:
+        """What keeps the services that were made."""
+        if self._container is None:
+            import svcs
+
+            registry = svcs.Registry()
+            for key, make in self._factories.items():
+                registry.register_factory(key, make, enter=False)
+            self._container = svcs.Container(registry)
+        return self._container
 
     def _arguments(self, factory: Callable[..., Any]) -> dict[str, Any]:
         if factory is object or (
@@ -164,8 +184,12 @@ class Scope:
                 continue
             optional = parameter.default is not parameter.empty
             wanted = _without_none(hints.get(parameter.name))
+            lazy = typing.get_origin(wanted) is Lazy
+            if lazy:
+                (wanted,) = typing.get_args(wanted)
             if wanted is not None and self.offers(wanted):
-                arguments[parameter.name] = self.get(wanted)
+                get = functools.partial(self.get, wanted)
+                arguments[parameter.name] = Lazy(get) if lazy else get()
             elif not optional:
                 raise ServiceError(
                     f"{_name(factory)} needs {parameter.name!r}"

@@ -21,6 +21,7 @@ from toolcrib.config.watch import ConfigWatch
 from toolcrib.crib import Crib, offer_services
 from toolcrib.decisions import Decision
 from toolcrib.errors import ConfigError, Notice, RuntimeUnavailable
+from toolcrib.messages import ContextMessages
 from toolcrib.paths import Workspace
 from toolcrib.permissions.ruleset import RuleSet
 from toolcrib.plugins.hook_calls import Implementation
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
     from toolcrib.audit import AuditLog
     from toolcrib.contract.events import Event
     from toolcrib.contract.interaction import InteractionHandler
+    from toolcrib.contract.messages import ContextMessage
+    from toolcrib.contract.tasks import Tasks
     from toolcrib.interactions import Interactions
     from toolcrib.permissions.approved import Approved
     from toolcrib.pipeline.flight import Completion
@@ -81,6 +84,7 @@ class Session:
         self.disabled_tools: frozenset[str] = frozenset()
         self.blocked_plugins = frozenset(settings.plugins.blocked)
         self.awaiting: set[Approved] = set()
+        self.messages = ContextMessages(self._announce_messages)
         self._config = ConfigWatch(workspace.root, environment)
         self._listeners: list[Callable[[Event], None]] = []
         self.scope = Scope("session", crib.scope)
@@ -322,6 +326,36 @@ class Session:
         self.main.emit(event)
 
     @property
+    def tasks(self) -> Tasks | None:
+        """The background tasks of the main agent; None when no plugin runs any."""
+        from toolcrib.contract.tasks import Tasks
+
+        scope = self.main.scope
+        return scope.get(Tasks) if scope.offers(Tasks) else None  # type: ignore[type-abstract]
+
+    def context_messages(self) -> list[ContextMessage]:
+        """What the model has to be told since the last time, such as the ends of its tasks.
+
+        Put them into the conversation before the next request to the model. They count as
+        delivered from now on: none of them comes again, in this session or one after it.
+        """
+        _ = self.tasks  # those of an earlier session have news too
+        return self.messages.take()
+
+    def return_messages(self, messages: Iterable[ContextMessage | str]) -> None:
+        """Take messages back that did not stay in the conversation, given by themselves or id.
+
+        `context_messages` gives those again whose news still hold.
+        """
+        self.messages.give_back(messages)
+
+    def _announce_messages(self) -> None:
+        if self.main.observed:
+            from toolcrib.contract.events import ContextMessagesReady
+
+            self.emit(ContextMessagesReady(agent=self.main.name))
+
+    @property
     def has_listeners(self) -> bool:
         return bool(self._listeners)
 
@@ -353,14 +387,19 @@ class Session:
         """What was approved for the rest of the session."""
         from toolcrib.approvals.store import SessionApprovals
 
-        file = state_folder(self.environment) / "approvals.db"
+        file = self.state_folder / "approvals.db"
         return SessionApprovals(file, self.id, self.workspace.root)
+
+    @property
+    def state_folder(self) -> Path:
+        """Where plugins keep what outlives a session, each in a folder or file of its own name."""
+        return state_folder(self.environment)
 
     @cached_property
     def outputs(self) -> OutputStore:
         from toolcrib.truncation import OutputStore, remove_old_outputs
 
-        sessions = state_folder(self.environment) / "sessions"
+        sessions = self.state_folder / "sessions"
         remove_old_outputs(sessions)
         return OutputStore(sessions / self.id / "tool-results", self.settings.output.quota_bytes)
 
@@ -406,6 +445,7 @@ class Session:
     def _offer_values(self) -> None:
         scope = self.scope
         scope.add_value(Session, self)
+        scope.add_value(ContextMessages, self.messages)
         scope.add_value(Settings, self.settings)
         scope.use_settings(lambda cls: build_section(cls, self.settings))
 

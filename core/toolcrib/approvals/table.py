@@ -11,8 +11,8 @@ from pathlib import Path
 
 from attrs import frozen
 
-from toolcrib.approvals.processes import started, this_host
 from toolcrib.errors import StateError
+from toolcrib.processes.identity import process_started, this_host
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS approvals (
@@ -88,7 +88,17 @@ class ApprovalTable:
     def add(self, *, session: str, workspace: str, tool: str, agent: str, rule: str) -> int:
         """Write an approval of this process down and give its id."""
         pid = os.getpid()
-        row = (session, workspace, tool, agent, rule, time.time(), this_host(), pid, started(pid))
+        row = (
+            session,
+            workspace,
+            tool,
+            agent,
+            rule,
+            time.time(),
+            this_host(),
+            pid,
+            process_started(pid),
+        )
         with _usable(self.file):
             number = self._connection.execute(
                 "INSERT OR REPLACE INTO approvals"
@@ -177,7 +187,7 @@ def _keep_private(file: Path) -> None:
 
 def _lives(host: str, pid: int, start: str, since: float) -> bool:
     if host == this_host():
-        return started(pid) == start
+        return process_started(pid) == start
     return time.time() - since < _FOREIGN_DAYS * 86_400
 
 

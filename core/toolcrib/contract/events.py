@@ -11,6 +11,7 @@ from toolcrib.contract.call import OutcomeKind
 from toolcrib.contract.context import Update
 from toolcrib.contract.display import Display
 from toolcrib.contract.result import ContentPart
+from toolcrib.contract.tasks import TaskInfo
 
 
 @frozen(kw_only=True)
@@ -177,6 +178,33 @@ class ConfigurationReloaded:
     problem: str | None = None
 
 
+@frozen(kw_only=True)
+class TaskStarted:
+    """A task runs in the background: it was started there, or moved there."""
+
+    type: ClassVar[str] = "task.started"
+    agent: str
+    task: TaskInfo
+
+
+@frozen(kw_only=True)
+class TaskEnded:
+    """A task in the background has ended. `output_tail` is the end of what it wrote."""
+
+    type: ClassVar[str] = "task.ended"
+    agent: str
+    task: TaskInfo
+    output_tail: str = field(default="", repr=False)
+
+
+@frozen(kw_only=True)
+class ContextMessagesReady:
+    """There is news for the model: `Session.context_messages` gives it."""
+
+    type: ClassVar[str] = "context.messages.ready"
+    agent: str
+
+
 Event = (
     ToolCallStarted
     | ToolProgress
@@ -189,6 +217,9 @@ Event = (
     | ConfigurationReloaded
     | ApprovalRequested
     | ApprovalResolved
+    | TaskStarted
+    | TaskEnded
+    | ContextMessagesReady
 )
 
 
@@ -208,6 +239,8 @@ def event_to_dict(event: Event) -> dict[str, Any]:
             value = content_to_json(value)
         elif name.name == "update":
             value = {key: item for key, item in asdict(value).items() if item is not None}
+        elif isinstance(value, TaskInfo):
+            value = asdict(value)
         elif isinstance(value, Mapping):
             value = dict(value)
         shown[name.name] = value

@@ -40,6 +40,7 @@ class RunnableExecution:
     matches_rule: Callable[[str], bool] | None = None
     analysis: CommandAnalysis | None = None
     withholds: bool = False
+    after_earlier: bool = False
 
 
 Execution = RunnableExecution | ToolResult

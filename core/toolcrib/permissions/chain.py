@@ -356,9 +356,7 @@ def _reads_only(case: Case) -> Answer:
         reason = "what no rule allows of it only reads, and allow_read_only_commands is set"
         return Judgement(decision="allow", policy="default-tool-approve", reason=reason)
     accesses = case.execution.accesses
-    if case.call.source != "builtin" or accesses is None or accesses.everything:
-        return None
-    if accesses.written_paths():
+    if case.call.source != "builtin" or accesses is None or not accesses.only_reads:
         return None
     return Judgement(decision="allow", policy="default-tool-approve", reason="it only reads")
 

@@ -174,6 +174,7 @@ class _Batch:
         self._waiters: list[asyncio.Future[None]] = []
         self._cancelled: bool | None = None
         self._stopped = False
+        self._held: list[tuple[Flight, list[Flight]]] = []
         self.finished: deque[Completion] = deque()
         self.open = len(flights)
 
@@ -360,11 +361,29 @@ class _Batch:
         accesses = flight.call.execution.accesses
         if accesses is None or accesses:
             flight.ticket = self._host.scheduler.submit(
-                accesses, lambda: self._places.start(self, flight), self._identity
+                accesses, lambda: self._start(flight), self._identity
             )
             if flight.ticket.waits:
                 return
+        self._start(flight)
+
+    def _start(self, flight: Flight) -> None:
+        """Let a body run that nothing it touches keeps from it, unless it goes after others."""
+        if flight.call.execution is not None and flight.call.execution.after_earlier:
+            earlier = self._flights[: self._flights.index(flight)]
+            if not all(other.completed for other in earlier):
+                self._held.append((flight, earlier))
+                return
         self._places.start(self, flight)
+
+    def _release_held(self) -> None:
+        """Start the calls that every earlier one of which has its result now."""
+        held, self._held = self._held, []
+        for flight, earlier in held:
+            if all(other.completed for other in earlier):
+                self._places.start(self, flight)
+            else:
+                self._held.append((flight, earlier))
 
     def _announce(self, flight: Flight) -> None:
         if flight.announced:
@@ -464,6 +483,8 @@ class _Batch:
             self._host.session.awaiting.discard(flight.call.approved)
         if flight.ticket is not None:
             self._host.scheduler.finish(flight.ticket)
+        if self._held:
+            self._release_held()
         for waiter in self._waiters:
             if not waiter.done():
                 waiter.set_result(None)

@@ -8,7 +8,7 @@ from typing import Literal
 
 from attrs import frozen
 
-from toolcrib_os.shared.process import Remains
+from toolcrib import Remains
 
 _CAUSES = {
     signal.SIGKILL: "often because memory ran out",

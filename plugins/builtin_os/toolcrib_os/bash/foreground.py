@@ -16,15 +16,16 @@ from toolcrib import (
     OutputSink,
     PathSecurityError,
     ResolvedPath,
+    RunningProcess,
     Runtime,
+    TerminalText,
     ToolContext,
     ToolResult,
     Workspace,
+    start_process,
 )
 from toolcrib_os.bash.ending import Ending, How, describe_ending, note_on
 from toolcrib_os.shared.fserrors import fs_reason
-from toolcrib_os.shared.process import RunningProcess, start
-from toolcrib_os.shared.terminal import TerminalText
 
 _ADDED = {"NO_COLOR": "1", "TERM": "dumb", "PAGER": "cat", "GIT_PAGER": "cat"}
 _OWN_SECRET = re.compile(r"TOOLCRIB_.*(TOKEN|KEY|SECRET|PASSWORD)")
@@ -66,7 +67,7 @@ async def run_in_foreground(
                 cwd=cwd,
                 environment=_environment(runtime, command.cwd.path),
             )
-            process = start(launch, on_output=output.take)
+            process = start_process(launch, on_output=output.take)
         except OSError as error:
             return ToolResult.error(_start_failure(error, runtime.shell, command.text))
         ending = await _see_through(process, command, started)

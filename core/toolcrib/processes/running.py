@@ -13,9 +13,8 @@ from contextlib import suppress
 
 from attrs import define, field, frozen
 
-from toolcrib import Launch
-from toolcrib_os.shared.process_tree import MARKER, ProcessTree
-from toolcrib_os.shared.text import as_arguments
+from toolcrib.processes.tree import MARKER, TERM_SECONDS, ProcessTree
+from toolcrib.runtime import Launch
 
 DRAIN_SECONDS = 0.25
 """How long output is waited for that children of an ended process may still write."""
@@ -43,7 +42,7 @@ class Remains:
 
 @define(eq=False)
 class RunningProcess:
-    """A process whose output flows to `on_output`; `stop` has to be called in the end.
+    """A process whose output flows to `on_output`; `stop` or `leave` has to be called in the end.
 
     Attributes:
         on_output: gets the raw bytes of both streams in the order in which they were written; may
@@ -53,12 +52,18 @@ class RunningProcess:
 
     on_output: Callable[[bytes], None]
     _popen: subprocess.Popen[bytes]
-    _pipe: int
+    _pipe: int | None
     _tree: ProcessTree
     _loop: asyncio.AbstractEventLoop = field(factory=asyncio.get_running_loop, repr=False)
     _exited: asyncio.Event = field(factory=asyncio.Event, repr=False)
     _drained: asyncio.Event = field(factory=asyncio.Event, repr=False)
     _exit_watch: int | None = None
+    _over: bool = False
+
+    @property
+    def token(self) -> str:
+        """What marks its descendants, whatever sessions they make: see `ProcessTree.marked`."""
+        return self._tree.token
 
     @property
     def pid(self) -> int:
@@ -79,23 +84,35 @@ class RunningProcess:
         assert self.returncode is not None
         return self.returncode
 
-    async def stop(self) -> Remains:
+    async def stop(self, grace_s: float = TERM_SECONDS) -> Remains:
         """End the process with all its descendants, and take the output that is left.
 
-        Takes up to two seconds, when a process ignores SIGTERM. When it is cancelled, everything
-        gets SIGKILL at once.
+        Those that ignore SIGTERM for `grace_s` seconds get SIGKILL, and a second to be gone. When
+        it is cancelled, everything gets SIGKILL at once.
         """
-        if self._pipe < 0:
+        if self._over:
             return Remains({}, {})  # its process id may be somebody else's by now
         try:
-            return Remains(*await self._tree.end())
+            return Remains(*await self._tree.end(grace_s))
         finally:
             self._close()
 
+    def kill(self) -> None:
+        """Send SIGKILL to all of it without waiting, for ways out that cannot wait."""
+        if not self._over:
+            self._tree.kill()
+
+    def leave(self) -> None:
+        """Let it run on by itself, whatever becomes of this process."""
+        self._close()
+
     def _watch(self) -> None:
         _running.add(self)
-        os.set_blocking(self._pipe, False)
-        self._loop.add_reader(self._pipe, self._read)
+        if self._pipe is None:
+            self._drained.set()
+        else:
+            os.set_blocking(self._pipe, False)
+            self._loop.add_reader(self._pipe, self._read)
         try:
             self._exit_watch = os.pidfd_open(self.pid)
         except (AttributeError, OSError):
@@ -120,6 +137,7 @@ class RunningProcess:
             self._exit_watch = None
 
     def _read(self) -> None:
+        assert self._pipe is not None
         for _ in range(_READS_PER_TURN):
             try:
                 data = os.read(self._pipe, _READ_BYTES)
@@ -132,31 +150,35 @@ class RunningProcess:
             self.on_output(data)
 
     def _close(self) -> None:
-        if self._pipe < 0:
+        if self._over:
             return
-        if not self._drained.is_set():
-            self._read()
-            self._loop.remove_reader(self._pipe)
-        os.close(self._pipe)
-        self._pipe = -1
+        self._over = True
+        if self._pipe is not None:
+            if not self._drained.is_set():
+                self._read()
+                self._loop.remove_reader(self._pipe)
+            os.close(self._pipe)
         _running.discard(self)
         self._popen.poll()
         self._stop_watching_exit()
 
 
-def start(launch: Launch, *, on_output: Callable[[bytes], None]) -> RunningProcess:
+def start_process(
+    launch: Launch, *, on_output: Callable[[bytes], None], output_file: int | None = None
+) -> RunningProcess:
     """Start a process in a session of its own: without a terminal, without standard input.
 
-    Standard output and error share one pipe. To be called in a running event loop.
+    Standard output and error share one pipe, or go to the open file `output_file`; then nothing
+    is given to `on_output`. To be called in a running event loop.
 
     Raises:
         OSError: it cannot be started.
     """
     token = secrets.token_hex(8)
-    reading, writing = os.pipe()
+    reading, writing = os.pipe() if output_file is None else (None, output_file)
     try:
         popen = subprocess.Popen(
-            as_arguments(launch.argv),
+            [text.encode("utf-8", "surrogateescape") for text in launch.argv],
             cwd=launch.cwd,
             env={**launch.environment, MARKER: token},
             stdin=subprocess.DEVNULL,
@@ -165,10 +187,12 @@ def start(launch: Launch, *, on_output: Callable[[bytes], None]) -> RunningProce
             start_new_session=True,
         )
     except BaseException:
-        os.close(reading)
+        if reading is not None:
+            os.close(reading)
         raise
     finally:
-        os.close(writing)
+        if reading is not None:
+            os.close(writing)
     process = RunningProcess(on_output, popen, reading, ProcessTree(popen.pid, token))
     process._watch()
     return process
@@ -178,4 +202,4 @@ def start(launch: Launch, *, on_output: Callable[[bytes], None]) -> RunningProce
 def _kill_what_runs() -> None:
     """For hosts that end in the middle of a call, without cancelling it."""
     for process in tuple(_running):
-        process._tree.kill()
+        process.kill()

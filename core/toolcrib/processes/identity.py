@@ -1,4 +1,4 @@
-"""Tells whether the process that wrote something down still runs."""
+"""Tells processes apart over time: by their number, and by when they started."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def this_host() -> str:
     return f"{platform.node()} {space}".strip()
 
 
-def started(pid: int) -> str | None:
+def process_started(pid: int) -> str | None:
     """When a process started, as a text to compare; None when there is no such process."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import signal
 import sys
@@ -14,13 +15,15 @@ from attrs import define, field, frozen
 MARKER = "TOOLCRIB_CALL"
 """The environment variable by which descendants are known that left the process group."""
 TERM_SECONDS = 1.0
-"""How long processes may take to react to SIGTERM before they get SIGKILL."""
+"""How long processes may take to react to SIGTERM before they get SIGKILL, by default."""
 KILL_SECONDS = 1.0
 _EXITING_SECONDS = 0.01
 _ONE_ROUND_SECONDS = 0.25
 """In so short a time, process ids do not go once round all possible numbers."""
 _ROUND = 1 << 22
 """More than any process id."""
+_NOBODY = -1
+"""In place of the leader of a tree that has none any more."""
 _HAS_PROC = sys.platform == "linux" and os.path.exists("/proc/self/environ")
 
 
@@ -55,6 +58,16 @@ class ProcessTree:
     _started_at: float = field(factory=time.monotonic, init=False, repr=False)
     _seen: dict[int, _Process] = field(factory=dict, init=False, repr=False)
 
+    @classmethod
+    def marked(cls, token: str) -> ProcessTree:
+        """What is left of a tree that another process started, known by its marker alone.
+
+        Outside Linux nothing can be found so.
+        """
+        tree = cls(_NOBODY, token)
+        tree._started_at = -math.inf
+        return tree
+
     def __attrs_post_init__(self) -> None:
         leader = _process(self.root) if _HAS_PROC else None
         self._earliest = leader.started if leader else 0
@@ -62,14 +75,15 @@ class ProcessTree:
     def alive(self) -> dict[int, str]:
         """The processes that still run, with their names."""
         if not _HAS_PROC:
-            return {self.root: "process group"} if _send(-self.root, 0) else {}
+            known = self.root != _NOBODY and _send(-self.root, 0)
+            return {self.root: "process group"} if known else {}
         found = self._find(self._candidates())
         self._seen.update((process.pid, process) for process in found)
         self._reap(found)
         return {process.pid: process.name for process in found if process.state not in "ZX"}
 
-    async def end(self) -> tuple[dict[int, str], dict[int, str]]:
-        """Stop all of it: SIGTERM, a second of patience, SIGKILL.
+    async def end(self, grace_s: float = TERM_SECONDS) -> tuple[dict[int, str], dict[int, str]]:
+        """Stop all of it: SIGTERM, `grace_s` seconds of patience, SIGKILL.
 
         Gives the processes that ran at the start, and those that could not be stopped. When this
         is cancelled, whatever is left gets SIGKILL at once.
@@ -79,7 +93,7 @@ class ProcessTree:
         try:
             await asyncio.sleep(_EXITING_SECONDS)  # some may just be on their way out
             first = left = self.alive()
-            left = await self._signal_until_gone(signal.SIGTERM, TERM_SECONDS, left)
+            left = await self._signal_until_gone(signal.SIGTERM, grace_s, left)
             left = await self._signal_until_gone(signal.SIGKILL, KILL_SECONDS, left)
         except BaseException:
             self.kill()

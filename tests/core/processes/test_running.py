@@ -12,16 +12,16 @@ from collections.abc import Iterator
 import pytest
 
 from toolcrib import Launch
-from toolcrib_os.shared import process_tree
-from toolcrib_os.shared.process import RunningProcess, start
+from toolcrib.processes import tree
+from toolcrib.processes.running import RunningProcess, start_process
 
 HOST = """
 import asyncio, os, sys
 from toolcrib import Launch
-from toolcrib_os.shared.process import start
+from toolcrib import start_process
 
 async def main():
-    start(Launch(("sleep", sys.argv[1]), "/", os.environ), on_output=print)
+    start_process(Launch(("sleep", sys.argv[1]), "/", os.environ), on_output=print)
     await asyncio.sleep(0.1)
     {end}
 
@@ -36,12 +36,14 @@ def system(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> I
     if request.param != "all":
         monkeypatch.delattr(os, "pidfd_open", raising=False)
     if request.param == "no proc":
-        monkeypatch.setattr(process_tree, "_HAS_PROC", False)
+        monkeypatch.setattr(tree, "_HAS_PROC", False)
     yield request.param
 
 
 def shell(script: str, output: list[bytes]) -> RunningProcess:
-    return start(Launch(("/bin/sh", "-c", script), "/", os.environ), on_output=output.append)
+    return start_process(
+        Launch(("/bin/sh", "-c", script), "/", os.environ), on_output=output.append
+    )
 
 
 def exists(pid: int) -> bool:
@@ -119,7 +121,7 @@ async def test_output_can_be_taken_over_while_it_runs() -> None:
 async def test_a_program_that_is_missing_leaves_no_descriptor() -> None:
     before = len(os.listdir("/dev/fd"))
     with pytest.raises(FileNotFoundError):
-        start(Launch(("/no/such/program",), "/", {}), on_output=print)
+        start_process(Launch(("/no/such/program",), "/", {}), on_output=print)
     assert len(os.listdir("/dev/fd")) == before
 
 

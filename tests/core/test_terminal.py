@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from toolcrib_os.shared import terminal
-from toolcrib_os.shared.terminal import TerminalText
+from toolcrib import terminal
+from toolcrib.terminal import TerminalText
 
 SPECIAL = [
     b"\x1b",

@@ -1,0 +1,233 @@
+"""Background tasks: work that outlives the call which started it, and who looks after it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Literal, Protocol, runtime_checkable
+
+from attrs import field, frozen
+
+TaskStatus = Literal["running", "completed", "failed", "timed_out", "killed", "lost"]
+"""`lost`: nobody saw how it ended, since the program that looked after it was gone by then."""
+STOPPED_BY_USER = "stopped by the user"
+"""The reason of a task that a person has stopped."""
+
+
+@frozen(kw_only=True)
+class TaskInfo:
+    """What there is to know of a task.
+
+    Attributes:
+        task_id: `PREFIX-` and eight of `0-9a-z`.
+        kind: `process`, `agent`, `question` or what else an extension runs.
+        detached: False while the call that started it still waits for it.
+        started_at: in seconds of the epoch, like `ended_at`.
+        stop_reason: why it was stopped, or what went wrong; None after a natural end.
+        suppressed: whether nobody is told of its end, as when the model has stopped it itself.
+        timeout_s: how long it may take, in seconds; None for ever.
+        details: what its kind adds, ready for JSON: of a process `command`, `pid`, `exit_code`.
+    """
+
+    task_id: str
+    kind: str
+    description: str
+    status: TaskStatus
+    detached: bool
+    started_at: float
+    ended_at: float | None = None
+    stop_reason: str | None = None
+    suppressed: bool = False
+    timeout_s: float | None = None
+    details: Mapping[str, Any] = field(factory=dict)
+
+    @property
+    def active(self) -> bool:
+        return self.status == "running"
+
+
+@frozen
+class TaskEnd:
+    """How work ended by itself; `reason` says what went wrong beyond an exit code."""
+
+    succeeded: bool
+    reason: str | None = None
+
+
+class TaskLog(Protocol):
+    """Where the output of a task goes, in raw bytes and in the order in which it comes."""
+
+    def write(self, data: bytes) -> None: ...
+
+    @property
+    def descriptor(self) -> int | None:
+        """An open file that a process has to write to by itself, since it may outlive this one.
+
+        None: what the process writes has to be given to `write`.
+        """
+        ...
+
+
+class Work(Protocol):
+    """What a task does. Whoever knows a kind of work implements this; the tasks do the rest.
+
+    `kind` and `id_prefix` name it, `description` is a few words for people.
+    """
+
+    @property
+    def kind(self) -> str: ...
+    @property
+    def id_prefix(self) -> str: ...
+    @property
+    def description(self) -> str: ...
+
+    def details(self) -> Mapping[str, Any]:
+        """What the record shows of it now: see `TaskInfo.details`."""
+        ...
+
+    def begin(self, log: TaskLog) -> None:
+        """Start it. Called once, in the event loop; raises OSError when it cannot be started."""
+        ...
+
+    async def run(self) -> TaskEnd:
+        """Wait for its natural end, and clean up. An exception fails the task with its text."""
+        ...
+
+    async def stop(self, grace_s: float) -> None:
+        """End it: politely, and by force after `grace_s` seconds. `run` returns then."""
+        ...
+
+    def kill(self) -> None:
+        """End it by force without waiting, for ways out that cannot wait."""
+        ...
+
+    def leave(self) -> None:
+        """Let it go on when the session ends; it writes to the descriptor of its log."""
+        ...
+
+
+@frozen(kw_only=True)
+class TaskOutput:
+    """A piece of what a task has written.
+
+    Attributes:
+        text: cleaned for reading, cut between characters.
+        start: the offset in bytes at which it begins; `end` the one to read on from.
+        total_bytes: how much the task has written so far.
+        path: the file that holds all of it; None when there is none.
+        kept_bytes: how much of it was kept.
+        problem: why not everything was kept.
+    """
+
+    text: str
+    start: int
+    end: int
+    total_bytes: int
+    kept_bytes: int
+    path: str | None = None
+    problem: str | None = None
+    binary: bool = False
+
+    @property
+    def truncated(self) -> bool:
+        """Whether something in front of `start` was left out."""
+        return self.start > 0
+
+
+class Foreground(Protocol):
+    """A call that somebody waits for, and that may be moved to the background at any time.
+
+    `log` keeps what it writes until then; `wanted` tells that the host asked for the move.
+    """
+
+    @property
+    def task_id(self) -> str: ...
+    @property
+    def log(self) -> TaskLog: ...
+    @property
+    def wanted(self) -> bool: ...
+
+    def hand_over(self, timeout_s: float | None) -> TaskInfo:
+        """Leave it to the tasks from now on, with so much more time; its `run` is called then."""
+        ...
+
+    def close(self) -> None:
+        """It has ended in the foreground: forget it, with its log. Harmless after `hand_over`."""
+        ...
+
+
+@runtime_checkable
+class Tasks(Protocol):
+    """The background tasks of an agent.
+
+    `keep` says whether tasks that are started from now on go on after the session.
+    """
+
+    keep: bool
+
+    def room(self) -> str | None:
+        """Why no further task may be started now, in words for the model; None when one may."""
+        ...
+
+    def start(self, work: Work, *, timeout_s: float | None) -> TaskInfo:
+        """Begin work in the background, with a limit in seconds or None for ever.
+
+        Raises what `begin` raises; nothing is left of it then. Raises ToolcribError when there is
+        no room.
+        """
+        ...
+
+    def foreground(self, work: Work, *, on_detach: Callable[[], None]) -> Foreground:
+        """Note work that a call waits for; `on_detach` is called when the host wants it moved.
+
+        It has to be closed, or handed over.
+        """
+        ...
+
+    def get(self, task_id: str) -> TaskInfo | None:
+        """A task of this agent, ended ones included; None when there is none of that id."""
+        ...
+
+    def list(self, *, active_only: bool = True) -> tuple[TaskInfo, ...]:
+        """The tasks in the order in which they were started.
+
+        Those in the foreground are among them only while they run.
+        """
+        ...
+
+    def output(
+        self, task_id: str, *, since: int | None = None, max_bytes: int = 32_768
+    ) -> TaskOutput | None:
+        """The last bytes that a task has written, or the first ones from the offset `since` on."""
+        ...
+
+    async def wait(
+        self, task_ids: Sequence[str], *, timeout_s: float, for_all: bool = False
+    ) -> None:
+        """Wait until one of the tasks has ended, or all have, or the time is over."""
+        ...
+
+    async def news(self, task_ids: Sequence[str], *, timeout_s: float) -> None:
+        """Wait until one of the tasks has ended or written something, or the time is over."""
+        ...
+
+    async def stop(
+        self, task_id: str, reason: str | None = None, *, notify: bool = True
+    ) -> TaskInfo | None:
+        """Stop a task and give what became of it; None when there is none of that id.
+
+        It may have ended by itself meanwhile: its status tells. With `notify` False nobody is
+        told of its end afterwards. Being cancelled does not keep the task from being stopped.
+        """
+        ...
+
+    def detach(self, task_id: str) -> TaskInfo | None:
+        """Ask for a foreground call to be moved to the background; None for an unknown id."""
+        ...
+
+    def mark_delivered(self, task_ids: Iterable[str]) -> None:
+        """The ends of these tasks have been told: no message of them follows."""
+        ...
+
+    async def aclose(self) -> None:
+        """Stop what runs, but what is kept, within the grace for stopping and a second."""
+        ...

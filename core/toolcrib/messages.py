@@ -1,0 +1,33 @@
+"""Collects what the model has to be told, for the host to put it into the conversation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from toolcrib.contract.messages import ContextMessage, MessageSource
+
+
+class ContextMessages:
+    """The news of an agent's services; `announced` is called when there are some worth a turn."""
+
+    def __init__(self, announced: Callable[[], None]) -> None:
+        self._sources: list[MessageSource] = []
+        self._announced = announced
+
+    def add_source(self, source: MessageSource) -> None:
+        """Ask `source` for news from now on."""
+        self._sources.append(source)
+
+    def announce(self) -> None:
+        """Say that there are news, so that a host which is idle takes them."""
+        self._announced()
+
+    def take(self) -> list[ContextMessage]:
+        """The news since the last time, each once."""
+        return [message for source in self._sources for message in source.take_messages()]
+
+    def give_back(self, messages: Iterable[ContextMessage | str]) -> None:
+        """Offer messages again that did not stay in the conversation, given by themselves or id."""
+        ids = frozenset(m if isinstance(m, str) else m.id for m in messages)
+        for source in self._sources:
+            source.return_messages(ids)
