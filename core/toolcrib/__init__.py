@@ -94,6 +94,7 @@ if TYPE_CHECKING:
     from toolcrib.runtimes import RuntimeRegistry as RuntimeRegistry
     from toolcrib.schema import Alias as Alias
     from toolcrib.services import Lazy as Lazy
+    from toolcrib.services import ServiceRegistrar as ServiceRegistrar
     from toolcrib.session import Session as Session
     from toolcrib.session import open_session as open_session
     from toolcrib.shell import analyse_command as analyse_command
@@ -164,7 +165,7 @@ _HOMES = {
     "toolcrib.runtime": ["Launch", "LocalRuntime", "Runtime"],
     "toolcrib.runtimes": ["Lease", "RuntimeRegistry"],
     "toolcrib.schema": ["Alias"],
-    "toolcrib.services": ["Lazy"],
+    "toolcrib.services": ["Lazy", "ServiceRegistrar"],
     "toolcrib.session": ["Session", "open_session"],
     "toolcrib.shell": ["analyse_command"],
     "toolcrib.shell.model": ["CommandAnalysis"],

@@ -46,6 +46,8 @@ class ServiceRegistrar(Protocol):
         self, key: type[T], factory: Callable[..., T], on_close: Callable[[T], Any] | None = None
     ) -> None: ...
 
+    def construct(self, factory: Callable[..., T]) -> T: ...
+
 
 class Scope:
     """One level of services: `crib` holds those of the process, `session` and `agent` nest in it.

@@ -47,10 +47,16 @@ class TaskInfo:
 
 @frozen
 class TaskEnd:
-    """How work ended by itself; `reason` says what went wrong beyond an exit code."""
+    """How work ended; `reason` says what went wrong beyond an exit code.
+
+    `despite_stop` says that all was done although it was told to stop, so that it counts;
+    `unseen` that nobody knows, so that the task is lost.
+    """
 
     succeeded: bool
     reason: str | None = None
+    despite_stop: bool = False
+    unseen: bool = False
 
 
 class TaskLog(Protocol):

@@ -174,7 +174,8 @@ class _Batch:
         self._waiters: list[asyncio.Future[None]] = []
         self._cancelled: bool | None = None
         self._stopped = False
-        self._held: list[tuple[Flight, list[Flight]]] = []
+        self._held: set[Flight] = set()
+        self._results = 0  # so many calls, from the first one on, have theirs
         self.finished: deque[Completion] = deque()
         self.open = len(flights)
 
@@ -369,21 +370,26 @@ class _Batch:
 
     def _start(self, flight: Flight) -> None:
         """Let a body run that nothing it touches keeps from it, unless it goes after others."""
-        if flight.call.execution is not None and flight.call.execution.after_earlier:
-            earlier = self._flights[: self._flights.index(flight)]
-            if not all(other.completed for other in earlier):
-                self._held.append((flight, earlier))
-                return
-        self._places.start(self, flight)
+        if self._cancelled is not None:  # its turn came as others were aborted, like it
+            return
+        execution = flight.call.execution
+        if execution is None or not execution.after_earlier or flight is self._first_open():
+            self._places.start(self, flight)
+        else:
+            self._held.add(flight)
+
+    def _first_open(self) -> Flight | None:
+        """The first call without a result: every earlier one has its own."""
+        while self._results < len(self._flights) and self._flights[self._results].completed:
+            self._results += 1
+        return self._flights[self._results] if self.open else None
 
     def _release_held(self) -> None:
-        """Start the calls that every earlier one of which has its result now."""
-        held, self._held = self._held, []
-        for flight, earlier in held:
-            if all(other.completed for other in earlier):
-                self._places.start(self, flight)
-            else:
-                self._held.append((flight, earlier))
+        """Start the call that waited for earlier ones, when each of them has its result now."""
+        first = self._first_open()
+        if first in self._held:
+            self._held.remove(first)
+            self._start(first)
 
     def _announce(self, flight: Flight) -> None:
         if flight.announced:

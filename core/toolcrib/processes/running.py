@@ -107,10 +107,10 @@ class RunningProcess:
         self._close()
 
     def _watch(self) -> None:
-        _running.add(self)
         if self._pipe is None:
             self._drained.set()
         else:
+            _running.add(self)
             os.set_blocking(self._pipe, False)
             self._loop.add_reader(self._pipe, self._read)
         try:
@@ -169,7 +169,8 @@ def start_process(
     """Start a process in a session of its own: without a terminal, without standard input.
 
     Standard output and error share one pipe, or go to the open file `output_file`; then nothing
-    is given to `on_output`. To be called in a running event loop.
+    is given to `on_output`, and the process goes on when this one ends without stopping it. To be
+    called in a running event loop.
 
     Raises:
         OSError: it cannot be started.

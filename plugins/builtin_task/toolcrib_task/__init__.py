@@ -1,1 +1,1 @@
-"""The builtin tools that manage tasks; they arrive with background execution."""
+"""The background tasks of an agent, and the builtin tools that manage them."""

@@ -1,0 +1,272 @@
+"""The output of one task: kept once, in a bounded file, and read in pieces by seeking."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+
+from attrs import define, field
+
+from toolcrib import TaskOutput, TerminalText
+
+LOG_NAME = "output.log"
+EXIT_NAME = "exit"
+RING_BYTES = 1 << 20
+"""How much is held in memory: before there is a file, or of the end when the file is full."""
+_ENDED_RING_BYTES = 1 << 16
+
+
+@define(eq=False)
+class OutputLog:
+    """What a task has written, in raw bytes.
+
+    It is parked in memory until `save` is called or a mebibyte has come together, and goes to a
+    file in `folder` from then on. The file never grows beyond `limit_bytes`; `on_limit` is called
+    once when a saved one would. When the disk refuses it, the last mebibyte stays in memory.
+
+    Attributes:
+        total_bytes: all that was ever written.
+        kept_bytes: how much of it is in the file, or parked.
+        problem: why not everything is in the file.
+        on_news: called after every piece.
+    """
+
+    folder: Path
+    limit_bytes: int
+    on_limit: Callable[[], None]
+    on_news: Callable[[], None]
+    problem: str | None = None
+    binary: bool = False
+    _total: int = 0
+    _kept: int = 0
+    _parked: deque[bytes] = field(factory=deque, repr=False)
+    _ring: deque[bytes] | None = field(default=None, repr=False)
+    _ring_bytes: int = 0
+    _file: int | None = None
+    _saved: bool = False
+    _full: bool = False
+    _written_by_others: bool = False
+
+    @property
+    def path(self) -> str | None:
+        """The file; None when there is none."""
+        return str(self.folder / LOG_NAME) if self._on_disk else None
+
+    @property
+    def exit_file(self) -> str:
+        """Where a task that outlives the session leaves its exit code."""
+        return str(self.folder / EXIT_NAME)
+
+    @property
+    def descriptor(self) -> int | None:
+        """The open file, when the task itself has to write to it."""
+        return self._file if self._written_by_others else None
+
+    @property
+    def total_bytes(self) -> int:
+        self._look()
+        return self._total
+
+    @property
+    def kept_bytes(self) -> int:
+        self._look()
+        return self._kept
+
+    def save(self) -> None:
+        """Keep everything in the file, what was parked first."""
+        self._saved = True
+        if not self._on_disk:
+            self._open()
+        if self._full:
+            self._reach_limit()
+
+    def save_as_written(self) -> bool:
+        """Have the task write the file by itself; False when there can be none."""
+        self.save()
+        self._written_by_others = self._file is not None
+        return self._written_by_others
+
+    def found(self, total_bytes: int) -> None:
+        """Take what an earlier session has left in the folder."""
+        self._saved = self._written_by_others = True
+        self._total = total_bytes
+        self._look()
+        self._total = max(total_bytes, self._total)
+
+    def write(self, data: bytes) -> None:
+        """Take the next piece."""
+        self._total += len(data)
+        if not self.binary and b"\0" in data:
+            self.binary = True
+        if self._ring is not None:
+            self._to_ring(data)
+        elif self._file is not None:
+            self._to_file(data)
+        elif not self._full:
+            self._parked.append(data)
+            self._kept += len(data)
+            if self._kept > RING_BYTES:
+                self._open()
+        self.on_news()
+
+    def outgrown(self) -> bool:
+        """Whether a file that the task writes by itself has passed the limit; it is cut then."""
+        self._look()
+        if self._full or self._total <= self.limit_bytes:
+            return self._full
+        self._full = True
+        self._kept = self.limit_bytes
+        os.truncate(self.folder / LOG_NAME, self.limit_bytes)
+        return True
+
+    def close(self) -> None:
+        """Nothing is written any more; it can still be read."""
+        self._look()
+        if self._ring:
+            rest = b"".join(self._ring)[-_ENDED_RING_BYTES:]
+            self._ring, self._ring_bytes = deque([rest]), len(rest)
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+
+    def discard(self) -> None:
+        """Forget it, with its file."""
+        had_file = self._on_disk
+        self.close()
+        self._parked.clear()
+        if had_file:
+            try:
+                (self.folder / LOG_NAME).unlink(missing_ok=True)
+                self.folder.rmdir()
+            except OSError:
+                self.problem = self.problem or "its file cannot be removed"
+
+    def read(self, *, since: int | None, max_bytes: int) -> TaskOutput:
+        """The last bytes, or the first ones from an offset on, cut between characters."""
+        total, kept = self.total_bytes, self.kept_bytes
+        ring_start = total - self._ring_bytes
+        if since is None:
+            start = max(0, (total if self._ring else kept) - max_bytes)
+        else:
+            start = min(max(since, 0), total)
+        if self._ring and kept <= start < ring_start:
+            start = ring_start
+        data = self._bytes_at(start, max_bytes, kept, ring_start)
+        skipped = _continuation_bytes(data) if start > 0 else 0
+        data = data[skipped:]
+        if start + skipped + len(data) < total or since is not None:
+            data = data[: len(data) - _begun_character(data)] or data
+        text = TerminalText()
+        return TaskOutput(
+            text=text.feed(data) + text.finish(),
+            start=start + skipped,
+            end=start + skipped + len(data),
+            total_bytes=total,
+            kept_bytes=kept,
+            path=self.path,
+            problem=self.problem,
+            binary=self.binary or b"\0" in data,
+        )
+
+    @property
+    def _on_disk(self) -> bool:
+        return self._file is not None or (self._saved and (self.folder / LOG_NAME).exists())
+
+    def _bytes_at(self, start: int, size: int, kept: int, ring_start: int) -> bytes:
+        data = b""
+        if start < kept:
+            data = self._kept_bytes_at(start, min(size, kept - start))
+        follows = start + len(data)
+        if self._ring and ring_start <= follows and len(data) < size:
+            data += b"".join(self._ring)[follows - ring_start :][: size - len(data)]
+        return data
+
+    def _kept_bytes_at(self, start: int, size: int) -> bytes:
+        if self._parked:
+            return b"".join(self._parked)[start : start + size]
+        try:
+            with open(self.folder / LOG_NAME, "rb") as file:
+                file.seek(start)
+                return file.read(size)
+        except OSError as error:
+            self.problem = f"its file cannot be read: {error.strerror}"
+            return b""
+
+    def _open(self) -> None:
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
+            self._file = os.open(self.folder / LOG_NAME, flags, 0o600)
+        except OSError as error:
+            self._refused(error, b"")
+        parked, self._parked = self._parked, deque()
+        self._kept = 0
+        for piece in parked:
+            if self._ring is not None:
+                self._to_ring(piece)
+            else:
+                self._to_file(piece)
+
+    def _to_file(self, data: bytes) -> None:
+        assert self._file is not None
+        room = self.limit_bytes - self._kept
+        taken = left = memoryview(data)[:room]
+        while left:
+            try:
+                written = os.write(self._file, left)
+            except OSError as error:
+                self._refused(error, data[len(taken) - len(left) :])
+                return
+            self._kept += written
+            left = left[written:]
+        if len(data) > room and not self._full:
+            self._full = True
+            if self._saved:
+                self._reach_limit()
+
+    def _reach_limit(self) -> None:
+        self.problem = f"it wrote more than the {self.limit_bytes} bytes that are kept"
+        self.on_limit()
+
+    def _refused(self, error: OSError, data: bytes) -> None:
+        """The disk takes no more: keep the end in memory."""
+        self.problem = f"only part of it could be saved: {error.strerror or error}"
+        self._ring = deque()
+        self._to_ring(data)
+
+    def _to_ring(self, data: bytes) -> None:
+        assert self._ring is not None
+        self._ring.append(data[-RING_BYTES:])
+        self._ring_bytes += len(self._ring[-1])
+        while self._ring_bytes - len(self._ring[0]) >= RING_BYTES:
+            self._ring_bytes -= len(self._ring.popleft())
+
+    def _look(self) -> None:
+        """How far a file has grown that the task writes by itself."""
+        if self._written_by_others and not self._full:
+            try:
+                size = os.stat(self.folder / LOG_NAME).st_size
+            except OSError:
+                size = 0
+            self._total, self._kept = max(self._total, size), size
+
+
+def _continuation_bytes(data: bytes) -> int:
+    """How many bytes at the beginning belong to a UTF-8 character that was cut off."""
+    for count, byte in enumerate(data[:4]):
+        if byte & 0xC0 != 0x80:
+            return count
+    return 0
+
+
+def _begun_character(data: bytes) -> int:
+    """How many bytes at the end are the beginning of a UTF-8 character."""
+    for count in range(1, min(4, len(data)) + 1):
+        byte = data[-count]
+        if byte & 0xC0 == 0x80:
+            continue
+        needed = 2 if byte >> 5 == 6 else 3 if byte >> 4 == 14 else 4 if byte >> 3 == 30 else 1
+        return count if needed > count else 0
+    return 0

@@ -1,0 +1,335 @@
+"""Looks after the background tasks of an agent: starts, watches, stops and remembers them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+
+from toolcrib import (
+    ContextMessage,
+    ContextMessages,
+    Session,
+    TaskInfo,
+    TaskOutput,
+    ToolcribError,
+    Work,
+    process_started,
+)
+from toolcrib_task.foreground import ForegroundCall
+from toolcrib_task.left import LeftRunning
+from toolcrib_task.log import OutputLog
+from toolcrib_task.notices import messages
+from toolcrib_task.settings import TaskSettings
+from toolcrib_task.store import Mark, Restored, TaskStore
+from toolcrib_task.task import BackgroundTask
+
+NEWS_EVERY_S = 0.05
+"""How often somebody who follows a task is told of its output."""
+LOOK_EVERY_S = 0.2
+"""How often a file is looked at that a task writes by itself."""
+_TAIL_BYTES = 4096
+
+
+class TaskManager:
+    """The tasks of one agent; see `toolcrib.Tasks` for what it promises.
+
+    Nothing here fails because the disk does: what cannot be written down is known until the
+    session ends.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        context: ContextMessages,
+        settings: TaskSettings,
+        agent: str = "main",
+    ) -> None:
+        self._session = session
+        self._context = context
+        self._settings = settings
+        self._agent = agent
+        self.keep = settings.keep_alive_on_exit
+        self._tasks: dict[str, BackgroundTask] = {}
+        self._calls: dict[str, ForegroundCall] = {}
+        self._digests: dict[str, tuple[str, ...]] = {}
+        self._unwatched: list[BackgroundTask] = []
+        self._looking: asyncio.Task[None] | None = None
+        self._closed = False
+        self._store = TaskStore(
+            session.state_folder / "tasks",
+            session=session.id,
+            agent=agent,
+            workspace=session.workspace.root,
+        )
+        for restored in self._store.take_over():
+            self._restore(restored)
+        context.add_source(self)
+
+    def room(self) -> str | None:
+        limit = self._settings.max_running_tasks
+        running = sum(task.running and task.started_detached for task in self._tasks.values())
+        if limit is None or running < limit:
+            return None
+        return (
+            f"Too many background tasks: {running} run, and max_running_tasks allows {limit}. "
+            "Wait for one of them to end, or stop one, then start this one again."
+        )
+
+    def start(self, work: Work, *, timeout_s: float | None) -> TaskInfo:
+        if problem := self.room():
+            raise ToolcribError(problem)
+        self._watch_restored()
+        task = self._new_task(work, self._store.new_id(work.id_prefix))
+        task.kept = self.keep and task.log.save_as_written()
+        if not task.kept:
+            task.log.save()
+        try:
+            work.begin(task.log)
+        except BaseException:
+            task.log.discard()
+            raise
+        self._take_in(task, timeout_s)
+        return task.info()
+
+    def foreground(self, work: Work, *, on_detach: Callable[[], None]) -> ForegroundCall:
+        task = self._new_task(work, self._store.new_id(work.id_prefix))
+        task.detached = task.started_detached = False
+        call = ForegroundCall(
+            task, on_detach, partial(self._hand_over, task), partial(self._forget, task)
+        )
+        self._calls[task.id] = call
+        return call
+
+    def get(self, task_id: str) -> TaskInfo | None:
+        task = self._find(task_id)
+        return None if task is None else task.info()
+
+    def list(self, *, active_only: bool = True) -> tuple[TaskInfo, ...]:
+        self._watch_restored()
+        everything = [*self._tasks.values(), *(call.task for call in self._calls.values())]
+        everything.sort(key=lambda task: task.started_at)
+        return tuple(task.info() for task in everything if task.running or not active_only)
+
+    def output(
+        self, task_id: str, *, since: int | None = None, max_bytes: int = 32_768
+    ) -> TaskOutput | None:
+        task = self._find(task_id)
+        return None if task is None else task.log.read(since=since, max_bytes=max_bytes)
+
+    async def wait(
+        self, task_ids: Sequence[str], *, timeout_s: float, for_all: bool = False
+    ) -> None:
+        self._watch_restored()
+        waits = [asyncio.ensure_future(task.ended.wait()) for task in self._named(task_ids)]
+        when = asyncio.ALL_COMPLETED if for_all else asyncio.FIRST_COMPLETED
+        try:
+            if waits:
+                await asyncio.wait(waits, timeout=timeout_s, return_when=when)
+        finally:
+            for wait in waits:
+                wait.cancel()
+
+    async def news(self, task_ids: Sequence[str], *, timeout_s: float) -> None:
+        tasks = self._named(task_ids)
+        if not tasks or not all(task.running for task in tasks):
+            return
+        for task in tasks:
+            task.news.clear()
+        waits = [asyncio.ensure_future(task.news.wait()) for task in tasks]
+        try:
+            await asyncio.wait(waits, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
+            if all(task.running for task in tasks):
+                await asyncio.sleep(min(NEWS_EVERY_S, timeout_s))
+        finally:
+            for wait in waits:
+                wait.cancel()
+
+    async def stop(
+        self, task_id: str, reason: str | None = None, *, notify: bool = True
+    ) -> TaskInfo | None:
+        self._watch_restored()
+        task = self._tasks.get(task_id)
+        if task is None:
+            return None
+        if task.running:
+            if not notify:
+                task.suppressed = True
+                self._store.update(task.info())
+            await asyncio.shield(task.stop_soon((reason or "").strip() or None))
+        return task.info()
+
+    def detach(self, task_id: str) -> TaskInfo | None:
+        call = self._calls.get(task_id)
+        if call is not None:
+            call.ask()
+        return self.get(task_id)
+
+    def mark_delivered(self, task_ids: Iterable[str]) -> None:
+        tasks = [t for t in self._named(task_ids) if not t.running and not t.delivered]
+        self._deliver(tasks, True)
+
+    def take_messages(self) -> Sequence[ContextMessage]:
+        """The ends that nobody was told of, those of earlier sessions too."""
+        ended = [task for task in self._tasks.values() if _is_news(task)]
+        taken: list[ContextMessage] = []
+        for earlier in (True, False):
+            tasks = [task for task in ended if task.earlier is earlier]
+            pairs = [
+                (task.info(), task.log.read(since=None, max_bytes=_TAIL_BYTES)) for task in tasks
+            ]
+            taken += messages(pairs, wakes=not earlier)
+        for message in taken:
+            members = message.origin.get("notification_ids")
+            if members:
+                self._digests[message.id] = tuple(members)
+        self._deliver(ended, True)
+        return taken
+
+    def return_messages(self, ids: frozenset[str]) -> None:
+        """Offer the ends again that these messages told of."""
+        single = {member for one in ids for member in self._digests.get(one, (one,))}
+        self._deliver(
+            [t for t in self._tasks.values() if f"task:{t.id}:{t.status}" in single], False
+        )
+
+    async def aclose(self) -> None:
+        if self._closed:
+            return
+        self._closed = True
+        if self._looking is not None:
+            self._looking.cancel()
+        running = [task for task in self._tasks.values() if task.running]
+        kept = [task for task in running if task.kept]
+        stopped = [task for task in running if not task.kept]
+        try:
+            for task in stopped:
+                task.suppressed = True
+            reason = "the session ended"
+            await asyncio.gather(*(task.stop_soon(reason) for task in stopped))
+        finally:
+            for task in stopped:
+                task.abandon()
+            for task in kept:
+                task.leave()
+            self._store.release(task.id for task in kept)
+            self._store.close()
+
+    def _new_task(self, work: Work, task_id: str) -> BackgroundTask:
+        log = OutputLog(
+            self._store.place(task_id),
+            self._settings.output_limit_bytes,
+            on_limit=lambda: self._stop_at_limit(task),
+            on_news=lambda: task.news.set(),
+        )
+        task = BackgroundTask(task_id, work, log, self._ended, self._settings.kill_grace_period_s)
+        return task
+
+    def _take_in(self, task: BackgroundTask, timeout_s: float | None) -> None:
+        """Look after a task in the background from now on."""
+        self._tasks[task.id] = task
+        task.look_after(timeout_s)
+        details = task.work.details()
+        pid, token = details.get("pid"), getattr(task.work, "token", None)
+        mark = None
+        if pid is not None and token is not None:
+            mark = Mark(pid=pid, started=process_started(pid), token=token)
+        self._store.add(task.info(), kept=task.kept, mark=mark)
+        if task.kept:
+            self._look_at_kept()
+        if self._session.observed:
+            from toolcrib import TaskStarted
+
+            self._session.emit(TaskStarted(agent=self._agent, task=task.info()))
+
+    def _hand_over(self, task: BackgroundTask, timeout_s: float | None) -> TaskInfo:
+        del self._calls[task.id]
+        task.detached = True
+        self._take_in(task, timeout_s)
+        task.log.save()
+        return task.info()
+
+    def _forget(self, task: BackgroundTask) -> None:
+        del self._calls[task.id]
+        task.log.discard()
+
+    def _ended(self, task: BackgroundTask) -> None:
+        if task.status == "failed" and (asked := self._store.stop_requested(task.id)):
+            task.status, task.stop_reason = "killed", asked
+        self._store.update(task.info(), output_bytes=task.log.total_bytes)
+        if self._session.observed:
+            from toolcrib import TaskEnded
+
+            tail = task.log.read(since=None, max_bytes=_TAIL_BYTES).text
+            self._session.emit(TaskEnded(agent=self._agent, task=task.info(), output_tail=tail))
+        if not task.suppressed:
+            self._context.announce()
+
+    def _stop_at_limit(self, task: BackgroundTask) -> None:
+        limit = self._settings.output_limit_bytes
+        task.stop_soon(
+            f"it wrote more than {limit:,} bytes; run it again with its output redirected to a "
+            "file, and read that in slices"
+        )
+
+    def _deliver(self, tasks: Sequence[BackgroundTask], value: bool) -> None:
+        for task in tasks:
+            task.delivered = value
+        if tasks:
+            self._store.delivered([task.id for task in tasks], value)
+
+    def _find(self, task_id: str) -> BackgroundTask | None:
+        task = self._tasks.get(task_id)
+        if task is None and (call := self._calls.get(task_id)):
+            task = call.task
+        return task
+
+    def _named(self, task_ids: Iterable[str]) -> Sequence[BackgroundTask]:
+        found = (self._find(task_id) for task_id in task_ids)
+        return [task for task in found if task is not None]
+
+    def _restore(self, restored: Restored) -> None:
+        """Take in a task of an earlier session."""
+        info = restored.info
+        work = LeftRunning(info, restored.mark, self._store.place(info.task_id))
+        task = self._new_task(work, info.task_id)
+        task.log.found(restored.output_bytes)
+        task.earlier, task.kept, task.delivered = True, restored.kept, restored.delivered
+        task.suppressed, task.timeout_s = info.suppressed, info.timeout_s
+        task.found_running(info.started_at)
+        self._tasks[task.id] = task
+        if info.active:
+            self._unwatched.append(task)
+        else:
+            task.status, task.stop_reason = info.status, info.stop_reason
+            task.ended_at = info.ended_at
+            task.ended.set()
+
+    def _watch_restored(self) -> None:
+        """Look after what an earlier session has left running, once there is an event loop."""
+        if self._unwatched:
+            unwatched, self._unwatched = self._unwatched, []
+            for task in unwatched:
+                task.look_after(None)
+            self._look_at_kept()
+
+    def _look_at_kept(self) -> None:
+        if self._looking is None or self._looking.done():
+            self._looking = asyncio.get_running_loop().create_task(self._look())
+
+    async def _look(self) -> None:
+        """Follow the files that tasks write by themselves."""
+        sizes: dict[str, int] = {}
+        while kept := [task for task in self._tasks.values() if task.kept and task.running]:
+            for task in kept:
+                size = task.log.total_bytes
+                if size != sizes.get(task.id):
+                    sizes[task.id] = size
+                    task.news.set()
+                if task.log.outgrown():
+                    self._stop_at_limit(task)
+            await asyncio.sleep(LOOK_EVERY_S)
+
+
+def _is_news(task: BackgroundTask) -> bool:
+    return not task.running and task.detached and not task.suppressed and not task.delivered

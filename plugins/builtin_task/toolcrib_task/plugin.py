@@ -1,0 +1,28 @@
+"""Offers the background tasks of an agent as the service `Tasks`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from toolcrib import Tasks, hookimpl
+
+if TYPE_CHECKING:
+    from toolcrib import ServiceRegistrar
+    from toolcrib_task.manager import TaskManager
+
+
+@hookimpl
+def contribute_service(services: ServiceRegistrar) -> None:
+    if services.kind != "agent":
+        return
+
+    def make() -> TaskManager:
+        # Listing the tools needs neither asyncio nor the database.
+        from toolcrib_task.manager import TaskManager
+
+        return services.construct(TaskManager)
+
+    async def close(tasks: Tasks) -> None:
+        await tasks.aclose()
+
+    services.add_factory(Tasks, make, on_close=close)  # type: ignore[type-abstract]
