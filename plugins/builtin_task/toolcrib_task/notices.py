@@ -66,9 +66,7 @@ def task_message(info: TaskInfo, output: TaskOutput | None, *, wakes: bool) -> C
         opening,
         f"Title: Background {_line(info.kind, 40)} {info.status.replace('_', ' ')}",
         f"Severity: {_severity([info])}",
-        f"{_described(info)}: {_ending(info)}.",
-        *_reason(info),
-        *_recovery(info),
+        *_told(info),
         *_output(info, output),
         "</notification>",
     ]
@@ -123,7 +121,7 @@ def _entry(info: TaskInfo, output: TaskOutput | None, tail_bytes: int) -> list[s
         output_file=shown.path if shown else None,
         output_bytes=shown.kept_bytes if shown else None,
     )
-    lines = [opening, f"{_described(info)}: {_ending(info)}.", *_reason(info), *_recovery(info)]
+    lines = [opening, *_told(info), *(_problem(shown) if shown else ())]
     if shown and info.status in _EXPLAINED and tail_bytes >= _DIGEST_TAIL_BYTES:
         lines += _tail_block(shown, tail_bytes)
     return [*lines, "</task>"]
@@ -133,32 +131,38 @@ def _severity(infos: Iterable[TaskInfo]) -> str:
     return "info" if all(info.status == "completed" for info in infos) else "warning"
 
 
-def _described(info: TaskInfo) -> str:
-    return _line(info.description, _DESCRIPTION_CHARS) or info.task_id
+def _told(info: TaskInfo) -> list[str]:
+    """What it was, how it ended and why, and what to do about it."""
+    lines = [
+        f"Description: {_line(info.description, _DESCRIPTION_CHARS) or '(none)'}",
+        f"End: {_ending(info)}",
+    ]
+    if info.stop_reason and info.stop_reason != STOPPED_BY_USER:
+        lines.append(f"Reason: {_line(info.stop_reason, _REASON_CHARS)}")
+    return lines + _recovery(info)
 
 
 def _ending(info: TaskInfo) -> str:
-    """How it ended, to be read behind its description."""
     took = "" if info.ended_at is None else _duration(max(0.0, info.ended_at - info.started_at))
     after = f" after {took}" if took else ""
     code = _exit_code(info)
     match info.status:
         case "completed":
             return f"completed{code}{after}"
+        case "failed":
+            return f"failed{code}{after}"
         case "timed_out":
             limit = f" of {info.timeout_s:g} s" if info.timeout_s else ""
-            return f"stopped because its time{limit} was over{code}"
+            return f"stopped{code} since its time{limit} was over"
         case "killed" if info.stop_reason == STOPPED_BY_USER:
             return (
-                f"the user stopped it{after}. That was meant: do not start it again "
-                "unless the user wants it"
+                f"stopped by the user{after}, which was meant: do not start it again unless the "
+                "user wants it"
             )
         case "killed":
-            return f"stopped{after}{code}"
-        case "lost":
-            return "lost: the session that looked after it was gone, and nobody saw how it ended"
+            return f"stopped{code}{after}"
         case _:
-            return f"{info.status}{code}{after}"
+            return "unknown, since the session that looked after it was gone by then"
 
 
 def _exit_code(info: TaskInfo) -> str:
@@ -182,12 +186,6 @@ def _duration(seconds: float) -> str:
     return " ".join(f"{count} {unit}" for count, unit in parts if count)
 
 
-def _reason(info: TaskInfo) -> list[str]:
-    if not info.stop_reason or info.stop_reason == STOPPED_BY_USER:
-        return []
-    return [f"Reason: {_line(info.stop_reason, _REASON_CHARS)}"]
-
-
 def _recovery(info: TaskInfo) -> list[str]:
     """How to go on with an agent that did not come to its end."""
     agent = info.details.get("agent_id")
@@ -207,14 +205,21 @@ def _output(info: TaskInfo, output: TaskOutput | None) -> list[str]:
     if not output.total_bytes:
         return ["It wrote no output."]
     if output.path is None:
-        return _block("output-preview", output, _end_of(output, PREVIEW_BYTES, None))
-    problem = f" Not all of it is there: {_line(output.problem, 200)}." if output.problem else ""
+        preview = _end_of(output, PREVIEW_BYTES, None)
+        return _problem(output) + _block("output-preview", output, preview)
     lines = [
+        *_problem(output),
         _tag("output-file", path=output.path, bytes=output.kept_bytes),
-        f"Read this file for the output, or call TaskOutput.{problem}",
+        "Read this file for the output, or call TaskOutput.",
         "</output-file>",
     ]
     return lines + (_tail_block(output, TAIL_BYTES) if info.status in _EXPLAINED else [])
+
+
+def _problem(output: TaskOutput) -> list[str]:
+    if not output.problem:
+        return []
+    return [f"Not all of its output was kept: {_line(output.problem, _REASON_CHARS)}"]
 
 
 def _tail_block(output: TaskOutput, max_bytes: int) -> list[str]:
@@ -282,7 +287,7 @@ def _line(text: str, max_chars: int) -> str:
     line = _printable(" ".join(redacted(text).split()))
     if len(line) > max_chars:
         line = f"{line[: max_chars - 1]}…"
-    return _escaped(line).replace('"', "&quot;")
+    return _escaped(line)
 
 
 def _printable(text: str) -> str:
