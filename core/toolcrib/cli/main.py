@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 import sys
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from toolcrib._version import __version__
 from toolcrib.cli.common import tell
 from toolcrib.errors import ToolcribError
+
+if TYPE_CHECKING:
+    from toolcrib.plugins.records import PluginSource
 
 COMMANDS = (
     "run",
@@ -34,6 +37,8 @@ INTERRUPTED = 130
 READER_GONE = 141
 """Exit status when the reader of a pipe has gone, as if SIGPIPE had ended the program."""
 
+_PLUGGED = f"{__name__}.plugged"
+
 EPILOG = """\b
 Examples:
   toolcrib tools
@@ -52,27 +57,50 @@ class _ReaderGone(Exception):
 
 
 class _Commands(click.Group):
-    """Imports a command's module when the command is used or listed."""
+    """Imports a command's module when the command is used or listed.
+
+    Plugins add commands, which are looked for only when the name is none of ours.
+    """
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
+        return [*COMMANDS, *self._plugged(ctx)]
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        if name not in COMMANDS:
+        if name in COMMANDS:
+            command: click.Command = import_module(f"toolcrib.cli.{name}").command
+            return command
+        source = self._plugged(ctx).get(name)
+        if source is None:
             return None
-        command: click.Command = import_module(f"toolcrib.cli.{name}").command
-        return command
+        from toolcrib.cli.plugged import plugged_command
+
+        return plugged_command(source)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            from toolcrib.policy import suggest
+            plugged = self._plugged(ctx)
+            if args[0] not in plugged:
+                from toolcrib.policy import suggest
 
-            near = suggest(args[0], COMMANDS)
-            hint = f" Did you mean {near[0]!r}?" if near else ""
-            ctx.fail(f"There is no command {args[0]!r}.{hint}")
+                near = suggest(args[0], (*COMMANDS, *plugged))
+                hint = f" Did you mean {near[0]!r}?" if near else ""
+                ctx.fail(f"There is no command {args[0]!r}.{hint}")
         return super().resolve_command(ctx, args)
+
+    def _plugged(self, ctx: click.Context) -> dict[str, PluginSource]:
+        found: dict[str, PluginSource] | None = ctx.meta.get(_PLUGGED)
+        if found is None:
+            from toolcrib.cli.plugged import plugged_commands
+
+            found = ctx.meta[_PLUGGED] = plugged_commands(
+                autoload=not ctx.params.get("safe", False),
+                taken=COMMANDS,
+                # A shell that completes has no use for remarks.
+                on_clash=_ignore if ctx.resilient_parsing else tell,
+            )
+        return found
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -82,6 +110,10 @@ class _Commands(click.Group):
             # Click would end with status 1, like a command that found something wrong.
             raise _ReaderGone from error
         return result
+
+
+def _ignore(message: str) -> None:
+    """Say nothing."""
 
 
 @click.group(cls=_Commands, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
