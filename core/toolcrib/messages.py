@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
-from toolcrib.contract.messages import ContextMessage, MessageSource
+if TYPE_CHECKING:
+    from toolcrib.contract.messages import ContextMessage, MessageSource
 
 
 class ContextMessages:

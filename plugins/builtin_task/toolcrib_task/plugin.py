@@ -8,7 +8,6 @@ from toolcrib import Tasks, hookimpl
 
 if TYPE_CHECKING:
     from toolcrib import ServiceRegistrar
-    from toolcrib_task.manager import TaskManager
 
 
 @hookimpl
@@ -16,7 +15,7 @@ def contribute_service(services: ServiceRegistrar) -> None:
     if services.kind != "agent":
         return
 
-    def make() -> TaskManager:
+    def make() -> Tasks:
         # Listing the tools needs neither asyncio nor the database.
         from toolcrib_task.manager import TaskManager
 
