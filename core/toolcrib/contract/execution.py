@@ -28,7 +28,9 @@ class RunnableExecution:
     runs would do: with it, rules judge each of its commands and paths. A body that `withholds`
     leaves out of its result whatever `ToolContext.withheld` names, so that a search of a folder is
     no question for the sake of one file in it. After a call with `stop_batch_after_this` the later
-    calls of the batch are skipped.
+    calls of the batch are skipped. A call that goes `after_earlier` ones starts when each of them
+    has its result, whatever it touches, as one that asks what the others have begun; as long as
+    it touches nothing, no later call waits for it.
     """
 
     execute: Callable[[ToolContext], Awaitable[ToolResult]]

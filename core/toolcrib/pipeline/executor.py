@@ -387,7 +387,7 @@ class _Batch:
     def _release_held(self) -> None:
         """Start the call that waited for earlier ones, when each of them has its result now."""
         first = self._first_open()
-        if first in self._held:
+        if first is not None and first in self._held:
             self._held.remove(first)
             self._start(first)
 

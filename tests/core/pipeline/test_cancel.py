@@ -333,6 +333,7 @@ call_scripts = st.fixed_dictionaries(
         "body": moments,
         "did": st.one_of(st.none(), moments),
         "swallows": st.booleans(),
+        "after_earlier": st.booleans(),
         "accesses": st.sampled_from(
             [
                 None,
@@ -375,7 +376,10 @@ class Script:
             def resolve_execution(self, args: Any) -> Any:
                 mine = script.scripts[args["id"]]
                 execution = toolcrib.RunnableExecution(
-                    lambda context: script.body(args["id"]), "Scripted", accesses=mine["accesses"]
+                    lambda context: script.body(args["id"]),
+                    "Scripted",
+                    accesses=mine["accesses"],
+                    after_earlier=mine["after_earlier"],
                 )
                 if mine["resolve"] is None:
                     return execution
