@@ -25,11 +25,28 @@ class ContextMessages:
         self._announced()
 
     def take(self) -> list[ContextMessage]:
-        """The news since the last time, each once."""
-        return [message for source in self._sources for message in source.take_messages()]
+        """The news since the last time, each once; a source that fails costs its own alone."""
+        taken: list[ContextMessage] = []
+        for source in self._sources:
+            try:
+                taken += source.take_messages()
+            except Exception as error:
+                _report(source, error)
+        return taken
 
     def give_back(self, messages: Iterable[ContextMessage | str]) -> None:
         """Offer messages again that did not stay in the conversation, given by themselves or id."""
         ids = frozenset(m if isinstance(m, str) else m.id for m in messages)
         for source in self._sources:
-            source.return_messages(ids)
+            try:
+                source.return_messages(ids)
+            except Exception as error:
+                _report(source, error)
+
+
+def _report(source: MessageSource, error: Exception) -> None:
+    import logging
+
+    logging.getLogger("toolcrib").error(
+        "%s failed to give or take back messages", type(source).__qualname__, exc_info=error
+    )

@@ -11,6 +11,8 @@ from pathlib import Path
 
 _START_FIELD = 19
 """The time of the start in `/proc/PID/stat`, counted behind the name of the program."""
+_ENDED = "ZX"
+"""The states of a process that waits only for somebody to take note of its end."""
 
 
 @cache
@@ -23,14 +25,19 @@ def this_host() -> str:
 
 
 def process_started(pid: int) -> str | None:
-    """When a process started, as a text to compare; None when there is no such process."""
+    """When a process started, as a text to compare; None when none of that id runs.
+
+    One that has ended and that nobody has waited for does not run.
+    """
     try:
         stat = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace")
     except FileNotFoundError:
         return None if Path("/proc/self/stat").exists() else _started_by_ps(pid)
     except (OSError, ProcessLookupError):
         return None
-    return f"{_boot()}:{stat.rpartition(')')[2].split()[_START_FIELD]}"
+    # The name is in parentheses, and may hold any of them itself.
+    fields = stat.rpartition(")")[2].split()
+    return None if fields[0] in _ENDED else f"{_boot()}:{fields[_START_FIELD]}"
 
 
 @cache
@@ -42,6 +49,7 @@ def _boot() -> str:
 
 def _started_by_ps(pid: int) -> str | None:
     done = subprocess.run(
-        ["ps", "-o", "lstart=", "-p", str(pid)], capture_output=True, text=True, check=False
+        ["ps", "-o", "stat=,lstart=", "-p", str(pid)], capture_output=True, text=True, check=False
     )
-    return done.stdout.strip() or None
+    state, _, started = done.stdout.strip().partition(" ")
+    return None if state.startswith("Z") else started.strip() or None

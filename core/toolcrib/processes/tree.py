@@ -22,13 +22,13 @@ _ONE_ROUND_SECONDS = 0.25
 """In so short a time, process ids do not go once round all possible numbers."""
 _ROUND = 1 << 22
 """More than any process id."""
-_NOBODY = -1
-"""In place of the leader of a tree that has none any more."""
+NOBODY = -2
+"""In place of the leader of a tree that has none any more; -1 is the group of what just ends."""
 _HAS_PROC = sys.platform == "linux" and os.path.exists("/proc/self/environ")
 
 
 @frozen
-class _Process:
+class Process:
     pid: int
     name: str
     state: str
@@ -56,7 +56,7 @@ class ProcessTree:
     token: str
     _earliest: int = field(init=False, repr=False)
     _started_at: float = field(factory=time.monotonic, init=False, repr=False)
-    _seen: dict[int, _Process] = field(factory=dict, init=False, repr=False)
+    _seen: dict[int, Process] = field(factory=dict, init=False, repr=False)
 
     @classmethod
     def marked(cls, token: str) -> ProcessTree:
@@ -64,7 +64,7 @@ class ProcessTree:
 
         Outside Linux nothing can be found so.
         """
-        tree = cls(_NOBODY, token)
+        tree = cls(NOBODY, token)
         tree._started_at = -math.inf
         return tree
 
@@ -75,7 +75,7 @@ class ProcessTree:
     def alive(self) -> dict[int, str]:
         """The processes that still run, with their names."""
         if not _HAS_PROC:
-            known = self.root != _NOBODY and _send(-self.root, 0)
+            known = self.root != NOBODY and _send(-self.root, 0)
             return {self.root: "process group"} if known else {}
         found = self._find(self._candidates())
         self._seen.update((process.pid, process) for process in found)
@@ -145,7 +145,7 @@ class ProcessTree:
             return (pid for pid in _pids() if (pid - self.root) % _ROUND <= span)
         return _pids()
 
-    def _find(self, candidates: Iterable[int]) -> list[_Process]:
+    def _find(self, candidates: Iterable[int]) -> list[Process]:
         looked_at = map(_process, candidates)
         everyone = {process.pid: process for process in looked_at if process is not None}
         everyone.pop(os.getpid(), None)
@@ -155,7 +155,7 @@ class ProcessTree:
             found = found | fresh
         return [everyone[pid] for pid in found]
 
-    def _owns(self, process: _Process) -> bool:
+    def _owns(self, process: Process) -> bool:
         if process.started < self._earliest:
             return False
         if process.group == self.root or process.session == self.root:
@@ -165,7 +165,7 @@ class ProcessTree:
             return True
         return f"{MARKER}={self.token}".encode() in _read(process.pid, "environ").split(b"\0")
 
-    def _reap(self, found: Iterable[_Process]) -> None:
+    def _reap(self, found: Iterable[Process]) -> None:
         """Bury the orphans that this process inherits where it is the first, as in a container."""
         for process in found:
             if process.state == "Z" and process.parent == os.getpid() and process.pid != self.root:
@@ -187,7 +187,7 @@ def _pids() -> Iterator[int]:
     return (int(entry) for entry in os.listdir("/proc") if entry.isdigit())
 
 
-def _process(pid: int) -> _Process | None:
+def _process(pid: int) -> Process | None:
     # The name is in parentheses, and may hold any of them itself.
     head, _, rest = _read(pid, "stat").rpartition(b") ")
     values = rest.split()
@@ -196,7 +196,7 @@ def _process(pid: int) -> _Process | None:
     name = head.partition(b"(")[2].decode("utf-8", "replace")
     state = values[0].decode("ascii")
     parent, group, session = map(int, values[1:4])
-    return _Process(pid, name, state, parent, group, session, int(values[19]))
+    return Process(pid, name, state, parent, group, session, int(values[19]))
 
 
 def _read(*parts: object) -> bytes:
