@@ -1,0 +1,124 @@
+"""Removes tasks that nobody needs any more, with their files."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from attrs import frozen
+
+from toolcrib import this_host
+from toolcrib_task.rows import is_task_id, owner_gone, read_row
+
+if TYPE_CHECKING:
+    from toolcrib_task.database import Database
+
+KEPT_S = 30 * 86_400
+"""How long a task is known that no session has."""
+KEPT_BYTES = 1 << 30
+"""How much the files of tasks may take; of those that are over, the oldest go first."""
+IDLE_S = 86_400
+"""How long a folder without a row is kept: a call may still be running that fills its log."""
+_ALL = (
+    "SELECT number, task_id, host, pid, started, info, kept, mark, output_bytes, delivered"
+    " FROM tasks ORDER BY number"
+)
+
+
+@frozen
+class _Row:
+    number: int
+    task_id: str
+    old: bool
+    over: bool
+    told: bool
+
+
+def prune(database: Database, folder: Path) -> None:
+    """Remove tasks by age and by size; those that a living session has stay in any case.
+
+    Rows go before folders, so that nobody takes over a task whose files are going. A folder that
+    stays behind is removed by a later call.
+    """
+    sizes = dict(_folders(folder))
+    with database.transaction() as connection:
+        rows = connection.execute(_ALL).fetchall()
+        free = [row for row in map(_free, rows) if row is not None]
+        removed = {row.task_id for row in free if row.old}
+        emptied = _over_budget(free, {n: s for n, s in sizes.items() if n not in removed})
+        removed |= {row.task_id for row in free if row.told and row.task_id in emptied}
+        connection.executemany(
+            "DELETE FROM tasks WHERE task_id = ?", [(task_id,) for task_id in removed]
+        )
+    known = {row[1] for row in rows}
+    idle = [name for name in sizes if name not in known and _idle(folder / name)]
+    for name in {*removed, *emptied, *idle} & sizes.keys():
+        shutil.rmtree(folder / name, ignore_errors=True)
+    for file in folder.glob(f"{database.file.name}.broken-*"):
+        with contextlib.suppress(OSError):
+            if _age(os.stat(file).st_mtime) > KEPT_S:
+                file.unlink()
+
+
+def _free(values: tuple[Any, ...]) -> _Row | None:
+    """A row that may go; None when a session has it, or its process runs on."""
+    number, task_id, host, pid, started, *record = values
+    try:
+        row = read_row(*record)
+    except ValueError:
+        return _Row(number, task_id, old=True, over=True, told=True)
+    info = row.info
+    old = _age(info.ended_at or info.started_at) > KEPT_S
+    elsewhere = host is not None and host != this_host()
+    if not (owner_gone(host, pid, started) or (elsewhere and old)):
+        return None
+    if info.active and row.mark is not None and row.mark.alive():
+        return None
+    told = row.delivered or info.suppressed
+    return _Row(number, task_id, old=old, over=not info.active, told=told)
+
+
+def _over_budget(free: Iterable[_Row], sizes: Mapping[str, int]) -> set[str]:
+    """Whose folders have to go for the others to fit: told ones first, and the oldest first."""
+    excess = sum(sizes.values()) - KEPT_BYTES
+    chosen: set[str] = set()
+    for row in sorted(free, key=lambda row: (not row.told, row.number)):
+        if excess <= 0:
+            break
+        if row.over and row.task_id in sizes:
+            chosen.add(row.task_id)
+            excess -= sizes[row.task_id]
+    return chosen
+
+
+def _folders(folder: Path) -> Iterator[tuple[str, int]]:
+    """The folders of tasks, and how many bytes each of them takes."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if is_task_id(entry.name) and entry.is_dir(follow_symlinks=False):
+                yield entry.name, _size(entry.path)
+
+
+def _size(folder: str) -> int:
+    size = 0
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            size += entry.stat(follow_symlinks=False).st_blocks * 512
+    return size
+
+
+def _idle(folder: Path) -> bool:
+    try:
+        changed = [entry.stat().st_mtime for entry in (folder, *folder.iterdir())]
+    except OSError:
+        return False
+    return _age(max(changed)) > IDLE_S
+
+
+def _age(stamp: float) -> float:
+    return time.time() - stamp

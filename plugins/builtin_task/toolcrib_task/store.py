@@ -1,0 +1,297 @@
+"""Remembers tasks beyond the session that started them."""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+import time
+from collections.abc import Callable, Iterable
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from attrs import evolve
+
+from toolcrib import StateError, TaskInfo, process_started, this_host
+from toolcrib_task.prune import prune
+from toolcrib_task.restart import claim, settle
+from toolcrib_task.rows import Mark as Mark
+from toolcrib_task.rows import Restored as Restored
+from toolcrib_task.rows import Stored as Stored
+from toolcrib_task.rows import info_text, is_task_id, mark_text, owner_gone, read_row
+
+if TYPE_CHECKING:
+    from toolcrib_task.database import Database
+
+T = TypeVar("T")
+
+DATABASE_NAME = "tasks.db"
+_ID_CHARACTERS = "0123456789abcdefghijklmnopqrstuvwxyz"
+_MAIN_AGENT = "main"
+_REST_S = 2.0
+"""How long a disk is left alone that has just refused something, so that nobody waits for it."""
+_WRITE = """
+INSERT INTO tasks (task_id, session, agent, workspace, host, pid, started,
+                   info, kept, mark, output_bytes, delivered)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (task_id) DO UPDATE SET
+    info = excluded.info, kept = excluded.kept, mark = excluded.mark,
+    output_bytes = excluded.output_bytes, delivered = excluded.delivered
+WHERE host = excluded.host AND pid = excluded.pid AND started = excluded.started
+"""
+
+
+class TaskStore:
+    """The tasks of one agent in the state folder `folder`, which all sessions of a user share.
+
+    Nothing here fails because the disk does. What cannot be written is told once to the log
+    `toolcrib`, and written with the next change that can be.
+    """
+
+    def __init__(self, folder: Path, *, session: str, agent: str, workspace: str) -> None:
+        self._folder = folder
+        self._session = session
+        self._agent = agent
+        self._workspace = _plain(workspace)
+        self._rows: dict[str, Restored] = {}
+        self._unwritten: dict[str, None] = {}
+        self._database: Database | None = None
+        self._told = False
+        self._rests_until = 0.0
+
+    def new_id(self, prefix: str) -> str:
+        """An id that no task has, on no disk and in no row; ValueError for an odd prefix."""
+        while True:
+            task_id = f"{prefix}-" + "".join(secrets.choice(_ID_CHARACTERS) for _ in range(8))
+            if not os.path.lexists(self.place(task_id)) and not self._has_row(task_id):
+                return task_id
+
+    def place(self, task_id: str) -> Path:
+        """The folder of a task, which need not exist; ValueError when that can be no id."""
+        if not is_task_id(task_id):
+            raise ValueError(f"{task_id!r} is no id of a task")
+        return self._folder / task_id
+
+    def add(self, info: TaskInfo, *, kept: bool, mark: Mark | None) -> None:
+        """Write a task down for the first time."""
+        self._put(Restored(info=info, kept=kept, mark=mark))
+        self._write()
+
+    def update(self, info: TaskInfo, *, output_bytes: int | None = None) -> None:
+        """Write down what has changed of a task that was added or taken over."""
+        row = self._rows.get(info.task_id)
+        if row is not None:
+            size = row.output_bytes if output_bytes is None else output_bytes
+            self._put(evolve(row, info=info, output_bytes=size))
+            self._write()
+
+    def delivered(self, task_ids: Iterable[str], value: bool = True) -> None:
+        """Note whether the ends of these tasks have been told."""
+        for task_id in task_ids:
+            if (row := self._rows.get(task_id)) is not None:
+                self._put(evolve(row, delivered=value))
+        self._write()
+
+    def stop_requested(self, task_id: str) -> str | None:
+        """The reason that somebody else has left why a task is to stop."""
+
+        def read(database: Database) -> str | None:
+            row = database.connection.execute(
+                "SELECT stop_requested FROM tasks WHERE task_id = ?", (task_id,)
+            ).fetchone()
+            return row[0] if row else None
+
+        return self._do(read, None)
+
+    def request_stop(self, task_id: str, reason: str) -> None:
+        """Leave word for whoever looks after a task why it is stopped."""
+
+        def write(database: Database) -> None:
+            database.connection.execute(
+                "UPDATE tasks SET stop_requested = ? WHERE task_id = ?", (_plain(reason), task_id)
+            )
+
+        if self._exists():
+            self._do(write, None)
+
+    def take_over(self) -> list[Restored]:
+        """The tasks that earlier sessions in the workspace have left, as they are now.
+
+        Only the main agent gets any, those of other agents of these sessions too; what is left of
+        tasks that should not have outlived their session is ended.
+        """
+        if self._agent != _MAIN_AGENT or not self._exists():
+            return []
+
+        def read(database: Database) -> list[tuple[Restored, str | None]]:
+            return claim(database, self._workspace, (self._session, self._agent, *self._owner))
+
+        claimed = self._do(read, [])
+        restored = [settle(row, self.place(row.info.task_id), asked) for row, asked in claimed]
+        for (before, _), after in zip(claimed, restored, strict=True):
+            self._rows[after.info.task_id] = before
+            if after != before:
+                self._put(after)
+        self._write()
+        return restored
+
+    def all(self) -> list[Stored]:
+        """The tasks of all sessions of the user, in the order in which they were written down."""
+
+        def read(database: Database) -> list[Stored]:
+            rows = database.connection.execute(
+                "SELECT session, agent, workspace, host, pid, started,"
+                " info, kept, mark, output_bytes, delivered FROM tasks ORDER BY number"
+            ).fetchall()
+            return [stored for row in rows if (stored := _stored(row)) is not None]
+
+        return self._do(read, []) if self._exists() else []
+
+    def prune(self) -> None:
+        """Remove what is too old, or too much, and that no session looks after."""
+        if self._folder.is_dir():
+            self._do(lambda database: prune(database, self._folder), None)
+
+    def release(self, kept: Iterable[str]) -> None:
+        """Leave everything to the sessions to come; the tasks named in `kept` go on."""
+        staying = frozenset(kept)
+        for row in tuple(self._rows.values()):
+            if row.info.active and row.kept != (row.info.task_id in staying):
+                self._put(evolve(row, kept=not row.kept))
+        if self._rows:
+            self._rests_until = 0.0
+            self._write()
+            self._do(self._disown, None)
+            self._rows.clear()
+            self._unwritten.clear()
+
+    def close(self) -> None:
+        """Close the file; it is opened again when something is to be written."""
+        database, self._database = self._database, None
+        if database is not None:
+            try:
+                database.close()
+            except StateError as error:
+                self._tell(error)
+
+    @cached_property
+    def _owner(self) -> tuple[str, int, str]:
+        pid = os.getpid()
+        return this_host(), pid, process_started(pid) or ""
+
+    def _exists(self) -> bool:
+        return (self._folder / DATABASE_NAME).exists()
+
+    def _has_row(self, task_id: str) -> bool:
+        if self._database is None:
+            return False
+
+        def read(database: Database) -> bool:
+            found = database.connection.execute(
+                "SELECT 1 FROM tasks WHERE task_id = ?", (task_id,)
+            ).fetchone()
+            return found is not None
+
+        return self._do(read, False)
+
+    def _put(self, row: Restored) -> None:
+        self._rows[row.info.task_id] = row
+        self._unwritten[row.info.task_id] = None
+
+    def _write(self) -> None:
+        if self._unwritten:
+            self._do(self._write_rows, None)
+
+    def _write_rows(self, database: Database) -> None:
+        identity = (self._session, self._agent, self._workspace, *self._owner)
+        rows = [_values(self._rows[task_id], identity) for task_id in self._unwritten]
+        if len(rows) == 1:
+            database.connection.execute(_WRITE, rows[0])
+        else:
+            with database.transaction() as connection:
+                connection.executemany(_WRITE, rows)
+        self._unwritten.clear()
+
+    def _disown(self, database: Database) -> None:
+        database.connection.execute(
+            "UPDATE tasks SET host = NULL, pid = NULL, started = NULL"
+            " WHERE session = ? AND agent = ? AND host = ? AND pid = ? AND started = ?",
+            (self._session, self._agent, *self._owner),
+        )
+
+    def _do(self, action: Callable[[Database], T], otherwise: T) -> T:
+        if time.monotonic() < self._rests_until:
+            return otherwise
+        from toolcrib_task.database import BrokenDatabase, move_aside, usable
+
+        file = self._folder / DATABASE_NAME
+        try:
+            try:
+                database = self._opened()
+                with usable(file):
+                    return action(database)
+            except BrokenDatabase as error:
+                if self._database is not None:
+                    move_aside(file, self._database.identity, error)
+                database = self._opened()
+                with usable(file):
+                    return action(database)
+        except StateError as error:
+            self._rests_until = time.monotonic() + _REST_S
+            self._tell(error)
+            return otherwise
+
+    def _opened(self) -> Database:
+        """The open database; a new one with all rows of this session when the file is gone."""
+        if self._database is not None and not self._database.in_place():
+            self.close()
+            self._unwritten |= dict.fromkeys(self._rows)
+        if self._database is None:
+            from toolcrib_task.database import open_database
+
+            self._database = open_database(self._folder / DATABASE_NAME)
+        return self._database
+
+    def _tell(self, error: StateError) -> None:
+        if not self._told:
+            self._told = True
+            logging.getLogger("toolcrib").warning(
+                "background tasks are known until the session ends only: %s", error
+            )
+
+
+def _values(row: Restored, identity: tuple[object, ...]) -> tuple[object, ...]:
+    return (
+        row.info.task_id,
+        *identity,
+        info_text(row.info),
+        row.kept,
+        mark_text(row.mark),
+        row.output_bytes,
+        row.delivered,
+    )
+
+
+def _stored(row: tuple[Any, ...]) -> Stored | None:
+    session, agent, workspace, host, pid, started, *values = row
+    try:
+        restored = read_row(*values)
+    except ValueError:
+        return None
+    return Stored(
+        info=restored.info,
+        delivered=restored.delivered,
+        kept=restored.kept,
+        mark=restored.mark,
+        output_bytes=restored.output_bytes,
+        session=session,
+        agent=agent,
+        workspace=workspace,
+        owner_alive=not owner_gone(host, pid, started),
+    )
+
+
+def _plain(text: str) -> str:
+    """A text that SQLite takes: names of files may hold what is no text."""
+    return text.encode("utf-8", "backslashreplace").decode()
