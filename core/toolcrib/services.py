@@ -67,6 +67,7 @@ class Scope:
         self._container: svcs.Container | None = None
         self._factories: dict[Any, Callable[[], Any]] = {}
         self._closers: list[Callable[[], Any]] = []
+        self._ended = False
         self._making: list[Any] = parent._making if parent is not None else []
 
     def add_value(self, key: Any, value: object) -> None:
@@ -79,10 +80,13 @@ class Scope:
         """Offer something that is made at its first use.
 
         `factory` is a class or function whose annotated parameters are services themselves.
-        `on_close` gets the service when the scope ends; it may be a coroutine function.
+        `on_close` gets the service when the scope ends; it may be a coroutine function. Nothing
+        that needs closing is made after the end.
         """
 
         def make() -> T:
+            if self._ended and on_close is not None:
+                raise ServiceError(f"the scope {self.kind!r} has ended: no {_name(key)} any more")
             service = self.construct(factory)
             if on_close is not None:
                 self._closers.append(lambda: on_close(service))
@@ -125,6 +129,10 @@ class Scope:
             scope = scope.parent
         return False
 
+    def made(self, key: object) -> bool:
+        """Whether the factory of a type was called in this scope."""
+        return self._container is not None and key in self._container
+
     def construct(self, factory: Callable[..., T]) -> T:
         """Call a class or function with the services that its parameters are annotated with.
 
@@ -147,6 +155,7 @@ class Scope:
                     await answer
             except Exception as error:
                 errors.append(error)
+        self._ended = True
         if errors:
             raise ExceptionGroup(f"closing the services of scope {self.kind!r}", errors)
 

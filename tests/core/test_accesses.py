@@ -146,6 +146,34 @@ class TestAccesses:
         assert isinstance(item, FileAccess) and item.recursive and not item.writes
 
 
+class TestOnlyReads:
+    """Whether a call declares to change nothing."""
+
+    @pytest.mark.parametrize(
+        ("accesses", "expected"),
+        [
+            (Accesses.none(), True),
+            (Accesses.read("/a"), True),
+            (Accesses.read("/a", recursive=True), True),
+            (Accesses.search("/a"), True),
+            (Accesses.resource("db", shared=True), True),
+            (Accesses.all(), False),
+            (Accesses.write("/a"), False),
+            (Accesses.readwrite("/a"), False),
+            (Accesses.resource("db"), False),
+        ],
+    )
+    def test_it_holds_for_what_changes_nothing(self, accesses: Accesses, expected: bool) -> None:
+        assert accesses.only_reads is expected
+
+    @given(st.lists(st.builds(FileAccess, st.sampled_from(OPERATIONS), st.just("/a"))))
+    def test_one_that_changes_something_is_enough(self, items: list[FileAccess]) -> None:
+        accesses = Accesses(tuple(items))
+        assert accesses.only_reads is not any(item.writes for item in items)
+        assert (accesses | Accesses.resource("db")).only_reads is False
+        assert accesses.only_reads is (accesses.written_paths() == ())
+
+
 class TestFolding:
     @pytest.mark.parametrize(
         ("path", "folded"),

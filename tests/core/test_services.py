@@ -12,7 +12,7 @@ import pytest
 
 import toolcrib
 from toolcrib.errors import ServiceError
-from toolcrib.services import Scope
+from toolcrib.services import Lazy, Scope
 
 
 class Clock:
@@ -45,6 +45,27 @@ class Hen:
 
 class Narcissus:
     def __init__(self, self_: Narcissus) -> None: ...
+
+
+class LateEgg:
+    def __init__(self, hen: Lazy[LateHen]) -> None:
+        self.hen = hen
+
+
+class LateHen:
+    def __init__(self, egg: LateEgg) -> None:
+        self.egg = egg
+
+
+class Eager:
+    """Calls for a service in its constructor, which needs it."""
+
+    def __init__(self, hen: Lazy[EagerHen]) -> None:
+        self.hen = hen()
+
+
+class EagerHen:
+    def __init__(self, eager: Eager) -> None: ...
 
 
 class Unannotated:
@@ -148,6 +169,134 @@ class TestInjection:
         assert below.construct(make) == 20
         assert below.offers(DiceSettings) and not below.offers(Clock)
         assert asked == [DiceSettings]
+
+
+class TestLazy:
+    """A service that is made when it is first called for."""
+
+    def test_it_is_made_at_the_first_call_and_once(self, scope: Scope) -> None:
+        made: list[Clock] = []
+
+        def make_clock() -> Clock:
+            made.append(Clock())
+            return made[-1]
+
+        def make(clock: Lazy[Clock], same: Lazy[Clock]) -> list[Lazy[Clock]]:
+            return [clock, same]
+
+        scope.add_factory(Clock, make_clock)
+        first, second = Scope("agent", scope).construct(make)
+        assert made == []
+        assert first() is first() is second() is scope.get(Clock)
+        assert len(made) == 1
+
+    def test_it_comes_from_the_scope_that_constructs(self, scope: Scope) -> None:
+        scope.add_value(Clock, Clock())
+        inner = Scope("agent", scope)
+        inner.add_value(Clock, Clock())
+
+        def make(clock: Lazy[Clock]) -> Clock:
+            return clock()
+
+        assert inner.construct(make) is inner.get(Clock)
+        assert scope.construct(make) is scope.get(Clock)
+
+    def test_a_missing_one_is_told_at_once(self, scope: Scope) -> None:
+        """Not at the first call for it, which may be much later."""
+
+        def make(clock: Lazy[Clock]) -> None: ...
+
+        with pytest.raises(ServiceError) as caught:
+            scope.construct(make)
+        assert "'clock'" in str(caught.value) and "Clock" in str(caught.value)
+
+    def test_one_that_may_be_missing_is(self, scope: Scope) -> None:
+        def make(clock: Lazy[Clock] | None = None) -> Lazy[Clock] | None:
+            return clock
+
+        assert scope.construct(make) is None
+        scope.add_value(Clock, Clock())
+        lazy = scope.construct(make)
+        assert lazy is not None and lazy() is scope.get(Clock)
+
+    def test_one_of_no_service_in_particular_cannot_be_had(self, scope: Scope) -> None:
+        def make(anything: Lazy) -> None: ...  # type: ignore[type-arg]
+
+        with pytest.raises(ServiceError):
+            scope.construct(make)
+
+    def test_settings_are_lazy_too(self, scope: Scope) -> None:
+        @toolcrib.settings("dice")
+        @attrs.frozen
+        class DiceSettings:
+            sides: int = 6
+
+        def make(settings: Any) -> Any:
+            return settings()
+
+        make.__annotations__["settings"] = Lazy[DiceSettings]
+        scope.use_settings(lambda cls: cls(sides=20))
+        assert scope.construct(make).sides == 20
+
+    def test_services_may_need_each_other_when_one_is_lazy(self, scope: Scope) -> None:
+        scope.add_factory(LateEgg, LateEgg)
+        scope.add_factory(LateHen, LateHen)
+        egg = scope.get(LateEgg)
+        assert egg.hen().egg is egg
+
+    def test_calling_too_early_is_told_as_a_circle(self, scope: Scope) -> None:
+        scope.add_factory(Eager, Eager)
+        scope.add_factory(EagerHen, EagerHen)
+        with pytest.raises(ServiceError, match="Eager -> EagerHen -> Eager"):
+            scope.get(Eager)
+
+    def test_one_whose_factory_failed_may_work_later(self, scope: Scope) -> None:
+        scope.add_factory(Store, Store)
+
+        def make(store: Lazy[Store]) -> Lazy[Store]:
+            return store
+
+        store = scope.construct(make)
+        with pytest.raises(ServiceError):
+            store()
+        scope.add_value(Clock, Clock())
+        assert store().clock is scope.get(Clock)
+
+    async def test_the_last_that_was_called_for_is_closed_first(self, scope: Scope) -> None:
+        closed: list[object] = []
+        scope.add_factory(Clock, Clock, closed.append)
+        scope.add_factory(LateEgg, LateEgg, closed.append)
+        scope.add_factory(LateHen, LateHen, closed.append)
+        egg = scope.get(LateEgg)
+        clock = scope.get(Clock)
+        hen = egg.hen()
+        await scope.aclose()
+        assert closed == [hen, clock, egg]
+
+    async def test_one_that_is_first_called_for_at_the_end_is_closed_as_well(
+        self, scope: Scope
+    ) -> None:
+        closed: list[object] = []
+        scope.add_factory(LateHen, LateHen, closed.append)
+        scope.add_factory(LateEgg, LateEgg, lambda egg: closed.append(egg.hen()))
+        egg = scope.get(LateEgg)
+        await scope.aclose()
+        assert closed == [egg.hen(), egg.hen()]
+
+    async def test_after_the_end_nothing_is_made_that_nobody_would_close(
+        self, scope: Scope
+    ) -> None:
+        closed: list[object] = []
+        scope.add_factory(Clock, Clock)
+        scope.add_factory(LateHen, LateHen, closed.append)
+        scope.add_factory(LateEgg, LateEgg, closed.append)
+        egg = scope.get(LateEgg)
+        await scope.aclose()
+        with pytest.raises(ServiceError, match="LateHen"):
+            egg.hen()
+        assert scope.get(LateEgg) is egg
+        assert isinstance(scope.get(Clock), Clock)
+        assert closed == [egg]
 
 
 class TestWhatIsMissing:

@@ -1,0 +1,70 @@
+"""Telling processes apart over time."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from toolcrib.processes import identity
+from toolcrib.processes.identity import process_started, this_host
+
+
+@pytest.fixture
+def sleeper(tmp_path: Path) -> subprocess.Popen[bytes]:
+    """A process whose name looks like the rest of its line in /proc."""
+    program = tmp_path / "a) S 1 1 (b"
+    shutil.copy(shutil.which("sleep") or "/bin/sleep", program)
+    return subprocess.Popen([program, "300"])
+
+
+def test_a_process_has_the_same_start_every_time(sleeper: subprocess.Popen[bytes]) -> None:
+    try:
+        started = process_started(sleeper.pid)
+        assert started is not None
+        assert process_started(sleeper.pid) == started != process_started(os.getpid())
+    finally:
+        sleeper.kill()
+        sleeper.wait()
+
+
+def test_one_that_has_ended_has_none(sleeper: subprocess.Popen[bytes]) -> None:
+    """From its end on, not only from when somebody takes note of it."""
+    sleeper.kill()
+    deadline = time.monotonic() + 10
+    while process_started(sleeper.pid) is not None:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    os.kill(sleeper.pid, 0)  # it is still there, as a zombie
+    sleeper.wait()
+    assert process_started(sleeper.pid) is None
+
+
+@pytest.mark.skipif(shutil.which("ps") is None, reason="there is no ps")
+def test_where_there_is_no_proc_ps_tells(sleeper: subprocess.Popen[bytes]) -> None:
+    started = identity._started_by_ps(sleeper.pid)
+    assert started is not None
+    assert identity._started_by_ps(sleeper.pid) == started
+    sleeper.kill()
+    deadline = time.monotonic() + 10
+    while identity._started_by_ps(sleeper.pid) is not None:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    sleeper.wait()
+    assert identity._started_by_ps(sleeper.pid) is None
+
+
+def test_other_processes_see_the_same() -> None:
+    code = (
+        "import sys; from toolcrib import process_started, this_host; "
+        "print(this_host(), process_started(int(sys.argv[1])), sep='|')"
+    )
+    told = subprocess.run(
+        [sys.executable, "-c", code, str(os.getpid())], capture_output=True, text=True, check=True
+    )
+    assert told.stdout.strip() == f"{this_host()}|{process_started(os.getpid())}"
