@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import time
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from attrs import evolve
 
-from toolcrib import ProcessTree, TaskEnd, TaskInfo, TaskLog, TaskStatus
+from toolcrib import TaskInfo, TaskStatus
 from toolcrib_task.log import EXIT_NAME, LOG_NAME
 from toolcrib_task.rows import Mark, Restored, owner_gone, read_row
 
@@ -20,7 +18,6 @@ if TYPE_CHECKING:
 
 READABLE = 50
 """How many tasks can still be read whose end was told in an earlier session, the latest ones."""
-_LOOK_EVERY_S = 0.1
 
 
 def claim(
@@ -113,18 +110,10 @@ def _lost(row: Restored, alive: bool) -> TaskInfo:
 
 def _end_leftovers(mark: Mark) -> bool:
     """End what is left of the processes of a task, and tell whether there was anything."""
-    tree = tree_of(mark)
+    tree = mark.tree()
     found = bool(tree.alive())
     tree.kill()
     return found
-
-
-def tree_of(mark: Mark) -> ProcessTree:
-    """The processes of a task: those that carry its token, and those of its leader if it lives."""
-    tree = ProcessTree.marked(mark.token)
-    if mark.alive():
-        tree.root = mark.pid
-    return tree
 
 
 def read_exit(folder: Path) -> tuple[int, float] | None:
@@ -141,44 +130,3 @@ def _size(file: Path) -> int:
         return os.stat(file).st_size
     except OSError:
         return 0
-
-
-class LeftRunning:
-    """A process that an earlier session has left running, as work to look after.
-
-    Nothing comes to its log: it writes the file by itself.
-    """
-
-    def __init__(self, info: TaskInfo, mark: Mark | None, folder: Path) -> None:
-        self.kind = info.kind
-        self.id_prefix = info.task_id.rpartition("-")[0]
-        self.description = info.description
-        self._details = dict(info.details)
-        self._mark = mark
-        self._folder = folder
-
-    def details(self) -> Mapping[str, Any]:
-        return self._details
-
-    def begin(self, log: TaskLog) -> None:
-        """It runs already."""
-
-    async def run(self) -> TaskEnd:
-        while self._mark is not None and self._mark.alive():
-            await asyncio.sleep(_LOOK_EVERY_S)
-        found = read_exit(self._folder)
-        if found is None:
-            return TaskEnd(False, "it ended without leaving an exit code")
-        self._details["exit_code"] = found[0]
-        return TaskEnd(found[0] == 0)
-
-    async def stop(self, grace_s: float) -> None:
-        if self._mark is not None:
-            await tree_of(self._mark).end(grace_s)
-
-    def kill(self) -> None:
-        if self._mark is not None:
-            tree_of(self._mark).kill()
-
-    def leave(self) -> None:
-        """It runs by itself anyway."""

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from attrs import asdict, fields, frozen
 
-from toolcrib import TaskInfo, process_started, this_host
+from toolcrib import ProcessTree, TaskInfo, process_started, this_host
 
 STATUSES = frozenset({"running", "completed", "failed", "timed_out", "killed", "lost"})
 _ID = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*-[0-9a-z]{8}")
@@ -34,6 +34,13 @@ class Mark:
 
     def alive(self) -> bool:
         return lives(self.pid, self.started)
+
+    def tree(self) -> ProcessTree:
+        """All that carries the token, and all that hangs together with the process if it lives."""
+        tree = ProcessTree.marked(self.token)
+        if self.alive():
+            tree.root = self.pid
+        return tree
 
 
 @frozen(kw_only=True)

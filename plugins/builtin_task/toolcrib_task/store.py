@@ -127,7 +127,7 @@ class TaskStore:
         def read(database: Database) -> list[tuple[Restored, str | None]]:
             return claim(database, self._workspace, (self._session, self._agent, *self._owner))
 
-        claimed = self._do(read, [])
+        claimed: list[tuple[Restored, str | None]] = self._do(read, [])
         restored = [settle(row, self.place(row.info.task_id), asked) for row, asked in claimed]
         for (before, _), after in zip(claimed, restored, strict=True):
             self._rows[after.info.task_id] = before
