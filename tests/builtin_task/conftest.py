@@ -14,7 +14,7 @@ from toolcrib import Session, TaskEnd, TaskLog, Tasks
 from toolcrib.testing import ToolHarness
 
 
-@define(eq=False)
+@define(eq=False, slots=False)
 class Counting:
     """Counts to a number, a step every so many seconds, and writes each step down.
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from toolcrib_task.log import LOG_NAME, RING_BYTES, OutputLog
 
 
@@ -160,7 +162,7 @@ def test_reading_on_and_on_gives_everything_whatever_the_pieces(
         log.save()
     data = text.encode("utf-8", "replace")
     edges = sorted({0, len(data), *(min(cut, len(data)) for cut in cuts)})
-    for start, end in zip(edges, edges[1:], strict=False):
+    for start, end in pairwise(edges):
         log.write(data[start:end])
     assert all_of(log, step) == data.decode("utf-8")
     log.close()

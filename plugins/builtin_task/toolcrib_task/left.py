@@ -9,9 +9,9 @@ from typing import Any
 
 from attrs import define, field
 
-from toolcrib import ProcessTree, TaskEnd, TaskInfo, TaskLog, process_started
-from toolcrib_task.log import EXIT_NAME
-from toolcrib_task.store import Mark
+from toolcrib import TaskEnd, TaskInfo, TaskLog
+from toolcrib_task.restart import read_exit
+from toolcrib_task.rows import Mark
 
 _LOOK_EVERY_S = 0.2
 
@@ -47,34 +47,22 @@ class LeftRunning:
         raise AssertionError("it runs already")
 
     async def run(self) -> TaskEnd:
-        while self._runs():
+        while self._mark is not None and self._mark.alive():
             await asyncio.sleep(_LOOK_EVERY_S)
-        code = exit_code(self._place)
-        if code is None:
+        found = read_exit(self._place)
+        if found is None:
             reason = "nobody saw how it ended: the session that started it was gone"
             return TaskEnd(False, reason, unseen=True)
-        self._added["exit_code"] = code
-        return TaskEnd(code == 0)
+        self._added["exit_code"] = found[0]
+        return TaskEnd(found[0] == 0)
 
     async def stop(self, grace_s: float) -> None:
         if self._mark is not None:
-            await ProcessTree.marked(self._mark.token).end(grace_s)
+            await self._mark.tree().end(grace_s)
 
     def kill(self) -> None:
         if self._mark is not None:
-            ProcessTree.marked(self._mark.token).kill()
+            self._mark.tree().kill()
 
     def leave(self) -> None:
         """It goes on as before."""
-
-    def _runs(self) -> bool:
-        mark = self._mark
-        return mark is not None and process_started(mark.pid) == mark.started
-
-
-def exit_code(place: Path) -> int | None:
-    """What a task that outlived its session has left in its folder; None when it left nothing."""
-    try:
-        return int((place / EXIT_NAME).read_text("ascii"))
-    except (OSError, ValueError):
-        return None

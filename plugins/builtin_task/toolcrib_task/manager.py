@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from itertools import islice
 
 from toolcrib import (
     ContextMessage,
@@ -14,7 +15,6 @@ from toolcrib import (
     TaskOutput,
     ToolcribError,
     Work,
-    process_started,
 )
 from toolcrib_task.foreground import ForegroundCall
 from toolcrib_task.left import LeftRunning
@@ -29,6 +29,8 @@ NEWS_EVERY_S = 0.05
 LOOK_EVERY_S = 0.2
 """How often a file is looked at that a task writes by itself."""
 _TAIL_BYTES = 4096
+_REMEMBERED = 1000
+"""How many tasks that have ended can still be asked for; more, and the oldest are forgotten."""
 
 
 class TaskManager:
@@ -213,6 +215,7 @@ class TaskManager:
             for task in kept:
                 task.leave()
             self._store.release(task.id for task in kept)
+            self._store.prune()
             self._store.close()
 
     def _new_task(self, work: Work, task_id: str) -> BackgroundTask:
@@ -228,12 +231,11 @@ class TaskManager:
     def _take_in(self, task: BackgroundTask, timeout_s: float | None) -> None:
         """Look after a task in the background from now on."""
         self._tasks[task.id] = task
+        self._forget_oldest()
         task.look_after(timeout_s)
         details = task.work.details()
         pid, token = details.get("pid"), getattr(task.work, "token", None)
-        mark = None
-        if pid is not None and token is not None:
-            mark = Mark(pid=pid, started=process_started(pid), token=token)
+        mark = Mark.of(pid, token) if pid is not None and token is not None else None
         self._store.add(task.info(), kept=task.kept, mark=mark)
         if task.kept:
             self._look_at_kept()
@@ -248,6 +250,12 @@ class TaskManager:
         self._take_in(task, timeout_s)
         task.log.save()
         return task.info()
+
+    def _forget_oldest(self) -> None:
+        if len(self._tasks) > _REMEMBERED:
+            told = (t.id for t in self._tasks.values() if not t.running and not _is_news(t))
+            for task_id in tuple(islice(told, len(self._tasks) - _REMEMBERED)):
+                del self._tasks[task_id]
 
     def _forget(self, task: BackgroundTask) -> None:
         del self._calls[task.id]
