@@ -19,7 +19,7 @@ from toolcrib import (
 from toolcrib_task.foreground import ForegroundCall
 from toolcrib_task.left import LeftRunning
 from toolcrib_task.log import OutputLog
-from toolcrib_task.notices import messages
+from toolcrib_task.notices import messages, notification_id, single_ids
 from toolcrib_task.settings import TaskSettings
 from toolcrib_task.store import Mark, Restored, TaskStore
 from toolcrib_task.task import BackgroundTask
@@ -54,7 +54,6 @@ class TaskManager:
         self.keep = settings.keep_alive_on_exit
         self._tasks: dict[str, BackgroundTask] = {}
         self._calls: dict[str, ForegroundCall] = {}
-        self._digests: dict[str, tuple[str, ...]] = {}
         self._unwatched: list[BackgroundTask] = []
         self._looking: asyncio.Task[None] | None = None
         self._closed = False
@@ -181,19 +180,14 @@ class TaskManager:
                 (task.info(), task.log.read(since=None, max_bytes=_TAIL_BYTES)) for task in tasks
             ]
             taken += messages(pairs, wakes=not earlier)
-        for message in taken:
-            members = message.origin.get("notification_ids")
-            if members:
-                self._digests[message.id] = tuple(members)
         self._deliver(ended, True)
         return taken
 
     def return_messages(self, ids: frozenset[str]) -> None:
         """Offer the ends again that these messages told of."""
-        single = {member for one in ids for member in self._digests.get(one, (one,))}
-        self._deliver(
-            [t for t in self._tasks.values() if f"task:{t.id}:{t.status}" in single], False
-        )
+        names = single_ids(ids)
+        tasks = (task for task in self._tasks.values() if not task.running)
+        self._deliver([task for task in tasks if notification_id(task.info()) in names], False)
 
     async def aclose(self) -> None:
         if self._closed:
