@@ -91,10 +91,27 @@ class Database:
                 "written down until this one is as new"
             )
         connection.execute("PRAGMA synchronous = NORMAL")
-        connection.execute("PRAGMA journal_mode = WAL")
+        self._keep_log()
         if version < VERSION:
+            connection.execute("BEGIN IMMEDIATE")
             connection.execute(_SCHEMA)
             connection.execute(f"PRAGMA user_version = {VERSION}")
+            connection.execute("COMMIT")
+
+    def _keep_log(self) -> None:
+        # When two sessions make the file at once, SQLite does not wait here by itself.
+        deadline = time.monotonic() + _BUSY_S
+        while True:
+            try:
+                self.connection.execute("PRAGMA journal_mode = WAL")
+                return
+            except sqlite3.OperationalError as error:
+                if (
+                    error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY
+                    or time.monotonic() > deadline
+                ):
+                    raise
+            time.sleep(0.002)
 
 
 @contextlib.contextmanager
@@ -145,7 +162,7 @@ def _alone(folder: Path) -> Iterator[None]:
         return
     descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
     finally:
         os.close(descriptor)

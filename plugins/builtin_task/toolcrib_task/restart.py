@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
 import time
+from collections.abc import Callable, Collection, Iterable, Set
+from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
-from toolcrib import TaskInfo, TaskStatus
+from toolcrib import ProcessTree, TaskInfo, TaskStatus
 from toolcrib_task.log import EXIT_NAME, LOG_NAME
 from toolcrib_task.rows import Mark, Restored, owner_gone, read_row
 
@@ -20,65 +24,85 @@ READABLE = 50
 """How many tasks can still be read whose end was told in an earlier session, the latest ones."""
 
 
+Claimed = tuple[Restored, "str | None"]
+"""A row, and the reason why somebody wanted its task to stop."""
+
+
 def claim(
     database: Database, workspace: str, identity: tuple[str, str, str, int, str]
-) -> list[tuple[Restored, str | None]]:
+) -> list[Claimed]:
     """Make the rows of a workspace ours that no living session has.
 
-    `identity` is ours: session, agent, host, process id and start. Each row comes with the reason
-    why somebody wanted it to stop. What happens here happens at once, so that of two sessions only
-    one gets a row.
+    `identity` is ours: session, agent, host, process id and start. It happens at once, so that of
+    two sessions only one gets a row.
     """
     with database.transaction() as connection:
         owners = connection.execute(
             "SELECT DISTINCT host, pid, started FROM tasks WHERE workspace = ?", (workspace,)
         ).fetchall()
-        gone = [owner for owner in owners if owner_gone(*owner)]
-        rows = []
-        for owner in gone:
-            rows += connection.execute(
-                "SELECT number, stop_requested, info, kept, mark, output_bytes, delivered"
-                " FROM tasks WHERE workspace = ? AND host IS ? AND pid IS ? AND started IS ?",
-                (workspace, *owner),
-            ).fetchall()
-        claimed: list[tuple[Restored, str | None]] = []
-        numbers: list[int] = []
-        told = 0
-        for number, asked, *values in sorted(rows, reverse=True):
-            try:
-                row = read_row(*values)
-            except ValueError:
-                continue
-            over = not row.info.active and (row.delivered or row.info.suppressed)
-            told += over
-            if not over or told <= READABLE:
-                numbers.append(number)
-                claimed.append((row, asked))
+        rows: list[tuple[Any, ...]] = []
+        for owner in owners:
+            if owner_gone(*owner):
+                rows += connection.execute(
+                    "SELECT number, stop_requested, info, kept, mark, output_bytes, delivered"
+                    " FROM tasks WHERE workspace = ? AND host IS ? AND pid IS ? AND started IS ?",
+                    (workspace, *owner),
+                ).fetchall()
+        wanted = _wanted(rows)
         connection.executemany(
             "UPDATE tasks SET session = ?, agent = ?, host = ?, pid = ?, started = ?"
             " WHERE number = ?",
-            [(*identity, number) for number in numbers],
+            [(*identity, number) for number in wanted],
         )
-    return claimed[::-1]
+    return list(wanted.values())
 
 
-def settle(row: Restored, folder: Path, asked: str | None) -> Restored:
-    """A task as it is now that nobody has looked after for a while.
+def _wanted(rows: Iterable[tuple[Any, ...]]) -> dict[int, Claimed]:
+    """By number, in the order in which they were written down: what is not over and told yet.
 
-    One that should not have outlived its session is ended. `asked` is why somebody wanted it to
-    stop.
+    Of the others the latest ones, to be read.
     """
+    wanted: dict[int, Claimed] = {}
+    told = 0
+    for number, asked, *values in sorted(rows, key=itemgetter(0), reverse=True):
+        try:
+            row = read_row(*values)
+        except ValueError:
+            continue
+        over = not row.info.active and (row.delivered or row.info.suppressed)
+        told += over
+        if not ((over and told > READABLE) or _is_around_us(row)):
+            wanted[number] = row, asked
+    return dict(reversed(wanted.items()))
+
+
+def _is_around_us(row: Restored) -> bool:
+    """Whether this process is part of a task that it is about to end."""
+    return row.info.active and row.mark is not None and row.mark.token in os.environ.values()
+
+
+def settle(claimed: Iterable[Claimed], place: Callable[[str], Path]) -> list[Restored]:
+    """The tasks as they are now, after nobody has looked after them for a while.
+
+    Those that should not have outlived their session are ended. `place` gives their folders.
+    """
+    rows = list(claimed)
+    ended = end_left([row.mark for row, _ in rows if row.info.active and not row.kept and row.mark])
+    return [_settled(row, place(row.info.task_id), asked, ended) for row, asked in rows]
+
+
+def _settled(row: Restored, folder: Path, asked: str | None, ended: Set[str]) -> Restored:
     if not row.info.active:
         return row
     # Looked at before the file is: it is there when the process is gone.
-    alive = row.mark is not None and row.mark.alive()
+    alive = row.kept and row.mark is not None and row.mark.alive()
     size = max(row.output_bytes, _size(folder / LOG_NAME))
-    if row.kept and alive:
+    if alive:
         return evolve(row, output_bytes=size)
-    ended = _ended_by_itself(row.info, folder, asked) if row.kept else None
-    if ended is None:
-        ended = _lost(row, alive)
-    return evolve(row, info=ended, output_bytes=size)
+    info = _ended_by_itself(row.info, folder, asked) if row.kept else None
+    if info is None:
+        info = _lost(row, stopped=row.mark is not None and row.mark.token in ended)
+    return evolve(row, info=info, output_bytes=size)
 
 
 def _ended_by_itself(info: TaskInfo, folder: Path, asked: str | None) -> TaskInfo | None:
@@ -96,8 +120,7 @@ def _ended_by_itself(info: TaskInfo, folder: Path, asked: str | None) -> TaskInf
     )
 
 
-def _lost(row: Restored, alive: bool) -> TaskInfo:
-    stopped = row.mark is not None and not row.kept and _end_leftovers(row.mark)
+def _lost(row: Restored, *, stopped: bool) -> TaskInfo:
     if stopped:
         reason = "the session that looked after it ended unexpectedly, so it was stopped afterwards"
     elif row.kept:
@@ -108,12 +131,44 @@ def _lost(row: Restored, alive: bool) -> TaskInfo:
     return evolve(row.info, status="lost", stop_reason=reason, ended_at=ended_at)
 
 
-def _end_leftovers(mark: Mark) -> bool:
-    """End what is left of the processes of a task, and tell whether there was anything."""
-    tree = mark.tree()
-    found = bool(tree.alive())
-    tree.kill()
+def end_left(marks: Collection[Mark]) -> set[str]:
+    """End what is left of the processes of tasks; the tokens of those of which there was anything.
+
+    Whole sessions go first, since looking through all processes for what has left them takes
+    longer the more there are.
+    """
+    leaders = {mark.pid: mark.token for mark in marks if mark.alive()}
+    _kill_sessions(leaders)
+    left = _tokens() & {mark.token for mark in marks}
+    for token in left:
+        ProcessTree.marked(token).kill()
+    return left.union(leaders.values())
+
+
+def _kill_sessions(leaders: Collection[int]) -> None:
+    for pid in _pids() if leaders else ():
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            if os.getsid(pid) in leaders:
+                os.kill(pid, signal.SIGKILL)
+    for leader in leaders:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(leader, signal.SIGKILL)
+
+
+def _tokens() -> set[str]:
+    """All that may be the token of a process that runs now: the values in its environment."""
+    found: set[str] = set()
+    for pid in _pids():
+        with contextlib.suppress(OSError), open(f"/proc/{pid}/environ", "rb") as file:
+            variables = file.read().decode("utf-8", "replace").split("\0")
+            found.update(variable.partition("=")[2] for variable in variables)
     return found
+
+
+def _pids() -> list[int]:
+    with contextlib.suppress(FileNotFoundError):
+        return [int(name) for name in os.listdir("/proc") if name.isdigit()]
+    return []
 
 
 def read_exit(folder: Path) -> tuple[int, float] | None:

@@ -15,7 +15,7 @@ from attrs import evolve
 
 from toolcrib import StateError, TaskInfo, process_started, this_host
 from toolcrib_task.prune import prune
-from toolcrib_task.restart import claim, settle
+from toolcrib_task.restart import Claimed, claim, settle
 from toolcrib_task.rows import Mark as Mark
 from toolcrib_task.rows import Restored as Restored
 from toolcrib_task.rows import Stored as Stored
@@ -124,11 +124,11 @@ class TaskStore:
         if self._agent != _MAIN_AGENT or not self._exists():
             return []
 
-        def read(database: Database) -> list[tuple[Restored, str | None]]:
+        def take(database: Database) -> list[Claimed]:
             return claim(database, self._workspace, (self._session, self._agent, *self._owner))
 
-        claimed: list[tuple[Restored, str | None]] = self._do(read, [])
-        restored = [settle(row, self.place(row.info.task_id), asked) for row, asked in claimed]
+        claimed: list[Claimed] = self._do(take, [])
+        restored = settle(claimed, self.place)
         for (before, _), after in zip(claimed, restored, strict=True):
             self._rows[after.info.task_id] = before
             if after != before:
