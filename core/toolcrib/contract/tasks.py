@@ -72,6 +72,11 @@ class TaskLog(Protocol):
         """
         ...
 
+    @property
+    def exit_file(self) -> str:
+        """The path where a process that writes by itself has to leave its exit code as a number."""
+        ...
+
 
 class Work(Protocol):
     """What a task does. Whoever knows a kind of work implements this; the tasks do the rest.

@@ -48,6 +48,7 @@ class RunningProcess:
         on_output: gets the raw bytes of both streams in the order in which they were written; may
             be replaced while the process runs.
         returncode: the exit code, negative for a signal; None while it runs.
+        problem: why not all of its output could be read.
     """
 
     on_output: Callable[[bytes], None]
@@ -59,6 +60,7 @@ class RunningProcess:
     _drained: asyncio.Event = field(factory=asyncio.Event, repr=False)
     _exit_watch: int | None = None
     _over: bool = False
+    problem: OSError | None = field(default=None, init=False)
 
     @property
     def token(self) -> str:
@@ -74,14 +76,16 @@ class RunningProcess:
     def returncode(self) -> int | None:
         return self._popen.returncode
 
-    async def wait(self) -> int:
-        """Wait for the process itself to exit, and a moment for output of its children."""
+    async def wait(self) -> int | None:
+        """Wait for the process itself to exit, and a moment for output of its children.
+
+        Gives the exit code; None when `stop` has given up on it.
+        """
         await self._exited.wait()
         if not self._drained.is_set():
             with suppress(TimeoutError):
                 async with asyncio.timeout(DRAIN_SECONDS):
                     await self._drained.wait()
-        assert self.returncode is not None
         return self.returncode
 
     async def stop(self, grace_s: float = TERM_SECONDS) -> Remains:
@@ -96,6 +100,8 @@ class RunningProcess:
             return Remains(*await self._tree.end(grace_s))
         finally:
             self._close()
+            self._exited.set()
+            self._drained.set()
 
     def kill(self) -> None:
         """Send SIGKILL to all of it without waiting, for ways out that cannot wait."""
@@ -105,6 +111,8 @@ class RunningProcess:
     def leave(self) -> None:
         """Let it run on by itself, whatever becomes of this process."""
         self._close()
+        if self.returncode is None:  # it must not stay as a zombie, which looks alive
+            threading.Thread(target=self._popen.wait, daemon=True).start()
 
     def _watch(self) -> None:
         if self._pipe is None:
@@ -143,6 +151,9 @@ class RunningProcess:
                 data = os.read(self._pipe, _READ_BYTES)
             except BlockingIOError:
                 return
+            except OSError as error:
+                self.problem = error
+                data = b""
             if not data:
                 self._loop.remove_reader(self._pipe)
                 self._drained.set()
