@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Literal
 
 from attrs import frozen
 
 from toolcrib import Remains
+from toolcrib_os.bash.limits import TimeLimit
 
 _CAUSES = {
     signal.SIGKILL: "often because memory ran out",
@@ -36,28 +37,45 @@ How = Literal["exited", "timed out", "interrupted"]
 
 @frozen(kw_only=True)
 class Ending:
-    """How a command ended; times are in seconds, `returncode` is negative for a signal."""
+    """How a command ended.
+
+    Attributes:
+        returncode: its exit code, negative for a signal.
+        seconds: how long it ran.
+        remains: what was still there of it; None when it is still being ended.
+        problem: why not all of its output could be read.
+    """
 
     how: How
     returncode: int | None
     seconds: float
-    wanted_s: int
-    max_s: int
-    remains: Remains
-
-    @property
-    def limit_s(self) -> int:
-        return min(self.wanted_s, self.max_s)
+    limit: TimeLimit
+    remains: Remains | None
+    problem: OSError | None = None
 
     @property
     def succeeded(self) -> bool:
-        return self.how == "exited" and self.returncode == 0
+        return self.how == "exited" and self.returncode == 0 and self.problem is None
 
-    @property
-    def exit_code(self) -> int | None:
-        """The exit code as a shell counts it: 128 and the number for a signal."""
-        code = self.returncode
-        return 128 - code if code is not None and code < 0 else code
+
+def exit_code(returncode: int | None) -> int | None:
+    """An exit code as a shell counts it: 128 and the number for a signal."""
+    return 128 - returncode if returncode is not None and returncode < 0 else returncode
+
+
+def signal_name(returncode: int) -> str | None:
+    """The signal that an exit code, negative or as a shell counts it, stands for."""
+    try:
+        return signal.Signals(-returncode if returncode < 0 else returncode - 128).name
+    except ValueError:
+        return None
+
+
+def listed(processes: Mapping[int, str]) -> str:
+    """The names of the first of some processes, with their ids."""
+    shown = [f"{name} ({pid})" for pid, name in sorted(processes.items())[:_LISTED]]
+    more = len(processes) - len(shown)
+    return ", ".join(shown) + (f" and {more} more" if more else "")
 
 
 def describe_ending(ending: Ending, output: str, *, silent: bool) -> str:
@@ -65,9 +83,11 @@ def describe_ending(ending: Ending, output: str, *, silent: bool) -> str:
     if ending.how == "timed out":
         return _timed_out(ending)
     if ending.how == "interrupted":
-        return f"Command was interrupted after {_duration(ending.seconds)} and killed."
+        return f"Command was interrupted after {duration(ending.seconds)} and killed."
     if ending.succeeded:
         return "Command succeeded without output." if silent else ""
+    if ending.problem is not None and ending.returncode == 0:
+        return f"Command failed: its output could not be read: {ending.problem}."
     hint = (
         " It asked for a terminal, and there is none here: pass what it would ask for by options, "
         "variables or files."
@@ -79,64 +99,56 @@ def describe_ending(ending: Ending, output: str, *, silent: bool) -> str:
 
 def note_on(ending: Ending, *, nul_replaced: bool) -> str:
     """What else there is to know: code and time, and what was changed or left behind."""
-    code = f"exit code {ending.exit_code}" if ending.how == "exited" else ending.how
-    parts = [f"{code}, {_duration(ending.seconds)}"]
-    if ending.wanted_s > ending.max_s:
-        parts.append(
-            f"timeout is in seconds: {ending.wanted_s} was cut to the maximum of {ending.max_s}"
-        )
-    stopped, survivors = ending.remains.stopped, ending.remains.survivors
-    if ending.how == "exited" and stopped:
-        parts.append(
-            f"{_counted(len(stopped))} that the command left in the background "
-            f"{'was' if len(stopped) == 1 else 'were'} stopped: {_listed(stopped)}"
-        )
-    if survivors:
-        parts.append(f"{_counted(len(survivors))} could not be killed: {_listed(survivors)}")
+    code = f"exit code {exit_code(ending.returncode)}" if ending.how == "exited" else ending.how
+    parts = [f"{code}, {duration(ending.seconds)}"]
+    if ending.limit.note:
+        parts.append(ending.limit.note)
+    parts += _remains(ending)
     if nul_replaced:
         parts.append("the output is binary in part; each NUL byte is shown as ␀")
     return "; ".join(parts)
 
 
+def _remains(ending: Ending) -> Iterator[str]:
+    if ending.remains is None:
+        yield "it takes long to end, which goes on"
+        return
+    stopped, survivors = ending.remains.stopped, ending.remains.survivors
+    if ending.how == "exited" and stopped:
+        yield (
+            f"{_counted(len(stopped))} that the command left in the background "
+            f"{'was' if len(stopped) == 1 else 'were'} stopped: {listed(stopped)}"
+        )
+    if survivors:
+        yield f"{_counted(len(survivors))} could not be killed: {listed(survivors)}"
+
+
 def _timed_out(ending: Ending) -> str:
+    limit = ending.limit
     advice = (
-        f" If it needs longer, give a timeout of up to {ending.max_s} s."
-        if ending.limit_s < ending.max_s
+        f" If it needs longer, give a timeout of up to {limit.max_s} s."
+        if limit.seconds < limit.max_s
         else " That is the longest a command may take."
     )
-    return f"Command timed out after {ending.limit_s} s and was killed.{advice}"
+    return f"Command timed out after {limit.seconds} s and was killed.{advice}"
 
 
 def _failed(ending: Ending) -> str:
-    name = _signal_name(ending.returncode)
-    if name is None:
-        return f"Command failed with exit code {ending.exit_code}."
-    number, cause = name
+    code = exit_code(ending.returncode)
+    name = None if ending.returncode is None else signal_name(ending.returncode)
+    if name is None or ending.returncode is None:
+        return f"Command failed with exit code {code}."
+    cause = _CAUSES.get(signal.Signals[name])
     why = f" ({cause})" if cause else ""
-    if ending.returncode is not None and ending.returncode < 0:
-        return f"Command was killed by {number}{why}: exit code {ending.exit_code}."
-    return f"Command failed with exit code {ending.exit_code}, as after {number}{why}."
+    if ending.returncode < 0:
+        return f"Command was killed by {name}{why}: exit code {code}."
+    return f"Command failed with exit code {code}, as after {name}{why}."
 
 
-def _signal_name(returncode: int | None) -> tuple[str, str] | None:
-    if returncode is None:
-        return None
-    try:
-        number = signal.Signals(-returncode if returncode < 0 else returncode - 128)
-    except ValueError:
-        return None
-    return number.name, _CAUSES.get(number, "")
-
-
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
+    """A time in words."""
     return f"{seconds * 1000:.0f} ms" if seconds < 1 else f"{seconds:.1f} s"
 
 
 def _counted(count: int) -> str:
     return "1 process" if count == 1 else f"{count} processes"
-
-
-def _listed(processes: Mapping[int, str]) -> str:
-    shown = [f"{name} ({pid})" for pid, name in sorted(processes.items())[:_LISTED]]
-    more = len(processes) - len(shown)
-    return ", ".join(shown) + (f" and {more} more" if more else "")

@@ -1,98 +1,158 @@
-"""One command run while the model waits: started, limited, ended, and told about."""
+"""One command run while the model waits: started, limited, ended or moved, and told about."""
 
 from __future__ import annotations
 
 import asyncio
-import errno
-import os
-import re
 import time
-from collections.abc import Mapping
+from collections.abc import Callable
 from contextlib import closing
 
-from attrs import define, frozen
+from attrs import define, field, frozen
 
 from toolcrib import (
+    Lazy,
     OutputSink,
-    PathSecurityError,
-    ResolvedPath,
+    Remains,
     RunningProcess,
-    Runtime,
+    Tasks,
     TerminalText,
     ToolContext,
     ToolResult,
-    Workspace,
-    start_process,
 )
-from toolcrib_os.bash.ending import Ending, How, describe_ending, note_on
-from toolcrib_os.shared.fserrors import fs_reason
+from toolcrib_os.bash.background import moved_to_background
+from toolcrib_os.bash.ending import Ending, How, describe_ending, duration, note_on
+from toolcrib_os.bash.launching import NotStarted
+from toolcrib_os.bash.limits import TimeLimit
+from toolcrib_os.bash.moving import Movable
+from toolcrib_os.bash.work import ShellWork
 
-_ADDED = {"NO_COLOR": "1", "TERM": "dumb", "PAGER": "cat", "GIT_PAGER": "cat"}
-_OWN_SECRET = re.compile(r"TOOLCRIB_.*(TOKEN|KEY|SECRET|PASSWORD)")
-_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+ENDING_S = 1.5
+"""How long an interrupted call waits for its processes to end: its result is due in 2 seconds."""
+
+_being_ended: set[asyncio.Task[Remains]] = set()
 
 
 @frozen(kw_only=True)
-class ShellCommand:
-    """A command with the directory and the time limits in seconds that it runs under."""
+class Background:
+    """Where a command can go on that the model does not wait for any longer.
 
-    text: str
-    cwd: ResolvedPath
-    wanted_s: int
-    max_s: int
+    Attributes:
+        after_timeout: whether one that reaches its time limit goes there.
+        timeout_s: how many seconds it has there; None for no limit.
+    """
 
-    @property
-    def limit_s(self) -> int:
-        return min(self.wanted_s, self.max_s)
+    tasks: Lazy[Tasks]
+    after_timeout: Callable[[], bool]
+    timeout_s: float | None
 
 
 async def run_in_foreground(
-    command: ShellCommand, workspace: Workspace, runtime: Runtime, context: ToolContext
+    work: ShellWork, limit: TimeLimit, background: Background | None, context: ToolContext
 ) -> ToolResult:
-    """Run a command to its end, whatever end that is, and leave no process behind."""
+    """Run a command to its end, whatever end that is, and leave no process behind.
+
+    It may also be moved to the background, where there is one.
+    """
     if context.cancelled:
         return ToolResult.error("The command was not started: the call was cancelled before.")
-    try:
-        cwd = workspace.locate(command.cwd, "search", check_sensitive=False)
-    except PathSecurityError as error:
-        return ToolResult.error(str(error))
-    if problem := _unusable(cwd, command.cwd, workspace):
-        return ToolResult.error(problem)
     with closing(context.output()) as sink:
-        output = _Output(sink, TerminalText(), context)
-        started = time.perf_counter()
+        call = _Call(work, limit, background, _Output(sink, TerminalText(), context))
         try:
-            launch = runtime.launch(
-                [runtime.shell, "-c", _LONE_SURROGATE.sub("\ufffd", command.text)],
-                cwd=cwd,
-                environment=_environment(runtime, command.cwd.path),
-            )
-            process = start_process(launch, on_output=output.take)
-        except OSError as error:
-            return ToolResult.error(_start_failure(error, runtime.shell, command.text))
-        ending = await _see_through(process, command, started)
-        output.finish()
-        return _result(ending, output)
+            return await call.see_through(work.start(call.take))
+        except NotStarted as error:
+            return ToolResult.error(str(error))
+        except BaseException:
+            work.kill()
+            raise
+        finally:
+            call.close()
 
 
-async def _see_through(process: RunningProcess, command: ShellCommand, started: float) -> Ending:
-    how: How = "exited"
-    try:
-        async with asyncio.timeout(command.limit_s):
-            await process.wait()
-    except TimeoutError:
-        how = "exited" if process.returncode is not None else "timed out"
-    except asyncio.CancelledError:
-        how = "interrupted"
-    remains = await process.stop()
-    return Ending(
-        how=how,
-        returncode=process.returncode,
-        seconds=time.perf_counter() - started,
-        wanted_s=command.wanted_s,
-        max_s=command.max_s,
-        remains=remains,
-    )
+@define(eq=False)
+class _Call:
+    """A command that the model waits for."""
+
+    _work: ShellWork
+    _limit: TimeLimit
+    _background: Background | None
+    _output: _Output
+    _movable: Movable | None = field(init=False)
+    _deadline: asyncio.Timeout | None = None
+    _started: float = field(factory=time.perf_counter)
+
+    def __attrs_post_init__(self) -> None:
+        background = self._background
+        self._movable = (
+            None if background is None else Movable(background.tasks, self._work, self._expire)
+        )
+
+    def take(self, data: bytes) -> None:
+        self._output.take(data)
+        if self._movable is not None:
+            self._movable.take(data)
+
+    async def see_through(self, process: RunningProcess) -> ToolResult:
+        how = await self._wait(process)
+        if how == "timed out":
+            if (moved := self._moved()) is not None:
+                return moved
+            if self._movable is not None and self._movable.wanted:
+                how = "interrupted"
+        remains = await _ended(process, ENDING_S if how == "interrupted" else None)
+        process.on_output = _drop  # it may still be writing when its end takes long
+        self._output.finish()
+        ending = Ending(
+            how=how,
+            returncode=process.returncode,
+            seconds=self._seconds,
+            limit=self._limit,
+            remains=remains,
+            problem=process.problem,
+        )
+        return _result(ending, self._output)
+
+    def close(self) -> None:
+        if self._movable is not None:
+            self._movable.close()
+
+    @property
+    def _seconds(self) -> float:
+        return time.perf_counter() - self._started
+
+    async def _wait(self, process: RunningProcess) -> How:
+        try:
+            async with asyncio.timeout(self._limit.seconds) as self._deadline:
+                await process.wait()
+        except TimeoutError:
+            return "exited" if process.returncode is not None else "timed out"
+        except asyncio.CancelledError:
+            return "interrupted"
+        finally:
+            self._deadline = None
+        return "exited"
+
+    def _expire(self) -> None:
+        """The host wants it moved: that is done when its time is over."""
+        if self._deadline is not None:
+            self._deadline.reschedule(asyncio.get_running_loop().time())
+
+    def _moved(self) -> ToolResult | None:
+        """Move it, if it is to be; None when it has to end."""
+        background, movable = self._background, self._movable
+        if background is None or movable is None:
+            return None
+        asked = movable.wanted
+        if not asked and not background.after_timeout():
+            return None
+        info = movable.move(background.timeout_s)
+        if info is None:
+            return None
+        why = (
+            f"the user did not want to wait for it any longer after {duration(self._seconds)}"
+            if asked
+            else f"it took longer than {self._limit.seconds} s"
+        )
+        return self._output.so_far(moved_to_background(info, why), self._limit.note)
 
 
 @define
@@ -109,11 +169,34 @@ class _Output:
     def finish(self) -> None:
         self._pass_on(self.text.finish())
 
+    def so_far(self, fields: str, note: str | None) -> ToolResult:
+        """The result of a call that ends before its command: what is known, and the text."""
+        self.finish()
+        if self.sink.spilled:
+            return self.sink.result(fields, note=note)
+        text = self.sink.text()
+        return ToolResult(f"{fields}\n\nforeground_output:\n{text}" if text else fields, note=note)
+
     def _pass_on(self, piece: str) -> None:
         if piece:
             self.sink.write(piece)
             if self.context.watched:
                 self.context.update(piece, kind="stdout")
+
+
+async def _ended(process: RunningProcess, patience_s: float | None) -> Remains | None:
+    """End what runs; None when that takes longer, and goes on."""
+    if patience_s is None:
+        return await process.stop()
+    ending = asyncio.ensure_future(process.stop())
+    _being_ended.add(ending)
+    ending.add_done_callback(_being_ended.discard)
+    await asyncio.wait({ending}, timeout=patience_s)
+    return ending.result() if ending.done() else None
+
+
+def _drop(data: bytes) -> None:
+    """Nobody waits for it any more."""
 
 
 def _result(ending: Ending, output: _Output) -> ToolResult:
@@ -124,41 +207,3 @@ def _result(ending: Ending, output: _Output) -> ToolResult:
         is_error=not ending.succeeded,
         note=note_on(ending, nul_replaced=output.text.nul_replaced),
     )
-
-
-def _environment(runtime: Runtime, cwd: str) -> Mapping[str, str]:
-    """What the command inherits, told that nobody watches and without secrets of toolcrib."""
-    inherited = {
-        name: value
-        for name, value in runtime.environment.items()
-        if not (name.startswith("TOOLCRIB_") and _OWN_SECRET.fullmatch(name))
-    }
-    # PWD keeps the spelling of the workspace that the model knows, links and all.
-    return {"GIT_TERMINAL_PROMPT": "0", **inherited, **_ADDED, "SHELL": runtime.shell, "PWD": cwd}
-
-
-def _unusable(real: str, cwd: ResolvedPath, workspace: Workspace) -> str | None:
-    """Say why a command cannot run in a directory, or give None."""
-    if os.path.isdir(real):
-        return None
-    if not os.path.isdir(workspace.root):
-        return (
-            f"The workspace directory {workspace.root!r} does not exist any more, so no command "
-            "can run in it. It has to be created again from outside, or the session opened in "
-            "another directory."
-        )
-    reason = "is not a directory" if os.path.exists(real) else "does not exist"
-    return (
-        f"cwd {cwd.raw!r} {reason}. The command was not run. Leave cwd out to run it in the "
-        f"workspace directory {workspace.root!r}, or give a directory that exists."
-    )
-
-
-def _start_failure(error: OSError, shell: str, command: str) -> str:
-    if error.errno == errno.E2BIG:
-        return (
-            f"The command was not started: {len(command.encode('utf-8', 'replace'))} bytes of "
-            "command and environment are more than the system passes to a program. Write the "
-            "script to a file with Write, and run that file."
-        )
-    return f"The command was not started: cannot start {shell!r}: {fs_reason(error)}"

@@ -39,15 +39,24 @@ class BashInput:
     timeout: Annotated[
         int | None,
         Gt(0),
-        Doc("Time limit in seconds, not milliseconds. The description says default and maximum."),
+        Doc(
+            "Time limit in seconds, not milliseconds. The description says default and maximum, "
+            "also for run_in_background."
+        ),
     ] = None
     description: Annotated[
         str | None,
-        Doc("A few words for people on what the command does."),
+        Doc(
+            "A few words on what the command does, by which people and lists of tasks name it. "
+            "Needed with run_in_background."
+        ),
     ] = None
     run_in_background: Annotated[
         bool,
-        Doc("Start the command and go on without waiting for it."),
+        Doc(
+            "Start the command and go on without waiting for it; the result tells its task id, and "
+            "you are told when it ends."
+        ),
     ] = False
     disable_timeout: Annotated[
         bool,
@@ -55,6 +64,10 @@ class BashInput:
     ] = False
 
     def __attrs_post_init__(self) -> None:
+        if self.run_in_background and not (self.description or "").strip():
+            raise ValueError(
+                "run_in_background needs a description: say in a few words what the command does"
+            )
         if self.disable_timeout and not self.run_in_background:
             raise ValueError(
                 "disable_timeout goes only with run_in_background: "
