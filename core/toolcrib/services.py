@@ -129,7 +129,7 @@ class Scope:
             scope = scope.parent
         return False
 
-    def made(self, key: object) -> bool:
+    def made(self, key: type) -> bool:
         """Whether the factory of a type was called in this scope."""
         return self._container is not None and key in self._container
 

@@ -106,6 +106,17 @@ def mode_option(function: F) -> F:
     )(function)
 
 
+def on_exit_option(function: F) -> F:
+    """`--on-exit`."""
+    return click.option(
+        "--on-exit",
+        type=click.Choice(("wait", "stop", "keep")),
+        help="What becomes of background tasks that still run at the end: wait for them, stop "
+        "them, or let them go on; see `toolcrib tasks`. Without it they are stopped, unless "
+        "task.keep_alive_on_exit is set.",
+    )(function)
+
+
 def json_option(function: F) -> F:
     """`--json`."""
     return click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")(

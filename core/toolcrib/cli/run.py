@@ -5,11 +5,22 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from toolcrib.cli.calls import read_calls
-from toolcrib.cli.common import complete_file, json_option, mode_option, open_for, workspace_options
+from toolcrib.cli.common import (
+    complete_file,
+    json_option,
+    mode_option,
+    on_exit_option,
+    open_for,
+    workspace_options,
+)
+
+if TYPE_CHECKING:
+    from toolcrib.cli.leaving import OnExit
 
 
 @click.command(
@@ -18,6 +29,7 @@ Examples:
   toolcrib run calls.json
   echo '{"name": "Glob", "arguments": {"pattern": "*.py"}}' | toolcrib run -
   toolcrib run calls.json --workspace ~/src/app --mode yolo --json
+  toolcrib run calls.json --on-exit wait
 
 \b
 Calls are read as
@@ -29,6 +41,7 @@ Calls are read as
 @click.argument("calls", metavar="[CALLS|-]", default="-", shell_complete=complete_file)
 @workspace_options
 @mode_option
+@on_exit_option
 @json_option
 @click.option("--events", is_flag=True, help="Print every event as a JSON line on standard error.")
 @click.option(
@@ -45,6 +58,7 @@ def command(
     profile: str | None,
     runtime: str | None,
     mode: str | None,
+    on_exit: OnExit | None,
     as_json: bool,
     events: bool,
     audit: str | None,
@@ -53,12 +67,15 @@ def command(
 
     The calls of a batch run at the same time unless they conflict; a batch starts when the one
     before it is done. At a terminal you are asked about calls that no rule allows; where nobody
-    can be asked they are denied. Exit status 0 when every call got a result, failures included, 2
-    when the input cannot be read, 130 after an interrupt.
+    can be asked they are denied. Background tasks that still run behind the last batch are
+    stopped, or see --on-exit. Exit status 0 when every call got a result, failures included, 2
+    when the input cannot be read, 130 after an interrupt: the first one stops what runs, another
+    Ctrl-C kills it.
     """
     batches = read_calls(*_input(calls))
     # Imported late: a wrong option or unreadable input should not wait for asyncio.
     from toolcrib.cli.approval import terminal_handler
+    from toolcrib.cli.leaving import on_exit_settings
     from toolcrib.cli.runner import run_batches
 
     interact = terminal_handler(input_is_taken=calls == "-")
@@ -69,9 +86,13 @@ def command(
         runtime=runtime,
         mode=mode,
         interact=interact,
-        overrides={"permission": {"audit_file": os.path.abspath(audit)}} if audit else None,
+        overrides={
+            **on_exit_settings(on_exit),
+            **({"permission": {"audit_file": os.path.abspath(audit)}} if audit else {}),
+        },
     )
-    ctx.exit(run_batches(session, batches, as_json=as_json, events=events))
+    status = run_batches(session, batches, as_json=as_json, events=events, on_exit=on_exit)
+    ctx.exit(status)
 
 
 def _input(calls: str) -> tuple[bytes, str]:

@@ -8,11 +8,14 @@ import json
 import signal
 import sys
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from time import monotonic
 from typing import Any
 
 from toolcrib.cli.common import tell
+from toolcrib.cli.hosting import Hosting
+from toolcrib.cli.leaving import Leaving, OnExit
+from toolcrib.cli.progress import EVERY_S, StatusLine, write_error
 from toolcrib.cli.transcript import print_entry, print_record
 from toolcrib.contract.events import Event, event_to_dict
 from toolcrib.contract.result import ToolResult
@@ -20,24 +23,23 @@ from toolcrib.pipeline.flight import Completion
 from toolcrib.pipeline.texts import aborted
 from toolcrib.session import Session
 
-PROGRESS_AFTER_S = 1.0
-PROGRESS_EVERY_S = 5.0
-_CLEAR_LINE = "\r\x1b[K"
-
 
 def run_batches(
-    session: Session, batches: Sequence[list[dict[str, Any]]], *, as_json: bool, events: bool
+    session: Session,
+    batches: Sequence[list[dict[str, Any]]],
+    *,
+    as_json: bool,
+    events: bool,
+    on_exit: OnExit | None = None,
 ) -> int:
     """Run the batches one after the other and print each completion; returns the exit status.
 
-    That is 0, or 128 and the number of the signal that interrupted: 130 after Ctrl-C.
+    That is 0, or 128 and the number of the signal that interrupted: 130 after Ctrl-C. `on_exit`
+    says what becomes of background tasks that still run then.
     """
-    run = _Run(session, batches, as_json=as_json, events=events)
-    try:
-        asyncio.run(run.run())
-    except KeyboardInterrupt:
-        tell("ended without waiting for what runs")
-    return run.status
+    run = _Run(session, batches, as_json=as_json, events=events, on_exit=on_exit)
+    run.hosting.run(run.run)
+    return run.hosting.status
 
 
 class _Run:
@@ -48,23 +50,26 @@ class _Run:
         *,
         as_json: bool,
         events: bool,
+        on_exit: OnExit | None,
     ) -> None:
         self._session = session
         self._batches = batches
         self._as_json = as_json
         self._events = events
-        self._signal = 0
         self._batch = 0
         self._open: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
         self._done = 0
-        self._line_shown = False
+        self._line = StatusLine()
         self._asking = False
         self._held: list[Completion] = []
         self._ended = False
-
-    @property
-    def status(self) -> int:
-        return 128 + self._signal if self._signal else 0
+        self.hosting = Hosting(
+            session,
+            Leaving(session, on_exit, line=self._line, quiet=events),
+            self._line,
+            before_signal=self._give_terminal_back,
+            when_forced=self._end_at_once,
+        )
 
     async def run(self) -> None:
         if self._events:
@@ -72,17 +77,13 @@ class _Run:
         elif self._session.interactions.attended:
             self._session.subscribe(_tell_what_was_written)
         self._session.interactions.on_change(self._questions_changed)
-        try:
-            with self._signals():
-                for number, batch in enumerate(self._batches, 1):
-                    self._batch, self._done = number, 0
-                    self._expect(batch)
-                    if self._signal:
-                        self._abort_open()
-                    else:
-                        await self._run_batch(batch)
-        finally:
-            await self._session.aclose()
+        for number, batch in enumerate(self._batches, 1):
+            self._batch, self._done = number, 0
+            self._expect(batch)
+            if self.hosting.signal:
+                self._abort_open()
+            else:
+                await self._run_batch(batch)
 
     async def _run_batch(self, batch: list[dict[str, Any]]) -> None:
         # The events tell more than a progress line, and are read by a program.
@@ -93,7 +94,7 @@ class _Run:
         finally:
             if progress is not None:
                 progress.cancel()
-            self._clear_line()
+            self._line.clear()
 
     def _expect(self, batch: list[dict[str, Any]]) -> None:
         for call in batch:
@@ -107,7 +108,7 @@ class _Run:
             return
         call = self._open[done.id].pop(0)
         self._done += 1
-        self._clear_line()
+        self._line.clear()
         if self._as_json:
             print_record(done)
         else:
@@ -115,7 +116,7 @@ class _Run:
 
     def _questions_changed(self, waiting: tuple[str, ...]) -> None:
         """Write nothing else to the terminal while a question stands there."""
-        self._clear_line()
+        self._line.clear()
         self._asking = bool(waiting)
         if not self._asking:
             held, self._held = self._held, []
@@ -124,62 +125,26 @@ class _Run:
 
     def _abort_open(self) -> None:
         """Calls that an interrupt kept from starting, or from being waited for, have a result."""
-        by_user = self._signal == signal.SIGINT
+        by_user = self.hosting.signal == signal.SIGINT
         for call in [call for calls in self._open.values() for call in calls]:
             result = ToolResult(aborted(by_user=by_user, started=self._ended), is_error=True)
             self._print(Completion(call["id"], call["name"], "aborted", result))
 
     async def _show_progress(self, total: int) -> None:
         started = monotonic()
-        terminal = sys.stderr.isatty()
-        await asyncio.sleep(PROGRESS_AFTER_S)
         while True:
+            await asyncio.sleep(EVERY_S)
             if not self._asking:
-                text = (
+                self._line.show(
                     f"batch {self._batch} of {len(self._batches)}: {self._done} of "
                     f"{total} calls done after {monotonic() - started:.0f} s"
                 )
-                if terminal:
-                    self._line_shown = True
-                    _write_error(_CLEAR_LINE + text)
-                else:
-                    tell(text)
-            await asyncio.sleep(PROGRESS_AFTER_S if terminal else PROGRESS_EVERY_S)
 
-    def _clear_line(self) -> None:
-        if self._line_shown:
-            self._line_shown = False
-            _write_error(_CLEAR_LINE)
-
-    @contextlib.contextmanager
-    def _signals(self) -> Iterator[None]:
-        """The first interrupt cancels the calls that run, the second ends the program."""
-        loop = asyncio.get_running_loop()
-        handled = []
-        for name in ("SIGINT", "SIGTERM", "SIGHUP"):
-            with contextlib.suppress(AttributeError, NotImplementedError, ValueError, RuntimeError):
-                number = getattr(signal, name)
-                loop.add_signal_handler(number, self._interrupt, number)
-                handled.append(number)
-        try:
-            yield
-        finally:
-            for number in handled:
-                loop.remove_signal_handler(number)
-
-    def _interrupt(self, number: int) -> None:
-        self._clear_line()
+    def _give_terminal_back(self) -> None:
+        self._line.clear()
         if self._asking:
-            _write_error("\n")
+            write_error("\n")
             self._questions_changed(())
-        if not self._signal:
-            self._signal = number
-            tell("interrupted: stopping what runs; once more ends at once")
-            self._session.cancel(by_user=number == signal.SIGINT)
-            return
-        if not self._ended:
-            self._end_at_once()
-        raise KeyboardInterrupt
 
     def _end_at_once(self) -> None:
         """Say what nobody waits for any more, of this batch and of those behind it."""
@@ -198,11 +163,4 @@ def _tell_what_was_written(event: Event) -> None:
 
 
 def _print_event(event: Event) -> None:
-    _write_error(json.dumps(event_to_dict(event), ensure_ascii=True, default=str) + "\n")
-
-
-def _write_error(text: str) -> None:
-    # A reader of standard error that has gone is no reason to stop the calls.
-    with contextlib.suppress(OSError, ValueError):
-        sys.stderr.write(text)
-        sys.stderr.flush()
+    write_error(json.dumps(event_to_dict(event), ensure_ascii=True, default=str) + "\n")

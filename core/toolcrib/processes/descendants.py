@@ -1,0 +1,94 @@
+"""Everything that descends from this process, what became an orphan on the way included.
+
+For programs that are toolcrib through and through: a host that embeds it has children of its own.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from attrs import define, field
+
+from toolcrib.processes.tree import MARKER, NOBODY, TERM_SECONDS, Process, ProcessTree
+
+_SET_CHILD_SUBREAPER = 36
+"""Of prctl(2)."""
+
+
+def adopt_orphans() -> bool:
+    """Become the parent of every descendant whose own parent ends; Linux only.
+
+    Then a daemon that forked twice, made a session of its own and emptied its environment is
+    found all the same. Does nothing, and gives False, where that cannot be had, and where this
+    process has children already: those that a shell started before it became this program are
+    not ours, and what they start would look as if it were.
+    """
+    if sys.platform != "linux" or _has_children():
+        return False
+    import ctypes
+
+    return bool(ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0)
+
+
+def with_followers(leaders: Iterable[int]) -> frozenset[int]:
+    """Processes that lead a session, and what belongs to their trees, by process id."""
+    found: set[int] = set()
+    for leader in leaders:
+        found |= {leader, *ProcessTree(leader, _token(leader)).alive()}
+    return frozenset(found)
+
+
+@define
+class Descendants(ProcessTree):
+    """What descends from this process, but for the children in `spared` and their descendants."""
+
+    root: int = field(default=NOBODY, init=False)
+    token: str = field(default="", init=False)
+    spared: frozenset[int] = frozenset()
+
+    def __attrs_post_init__(self) -> None:
+        super().__attrs_post_init__()
+        self._started_at = -math.inf
+
+    def kill(self) -> None:
+        super().kill()
+        _reap_all()
+
+    async def end(self, grace_s: float = TERM_SECONDS) -> tuple[dict[int, str], dict[int, str]]:
+        try:
+            return await super().end(grace_s)
+        finally:
+            _reap_all()
+
+    def _owns(self, process: Process) -> bool:
+        return process.parent == os.getpid() and process.pid not in self.spared
+
+
+def _token(pid: int) -> str:
+    try:
+        environ = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    except OSError:
+        return ""
+    marks = (entry.partition(b"=") for entry in environ)
+    return next((value.decode("ascii") for key, _, value in marks if key == MARKER.encode()), "")
+
+
+def _has_children() -> bool:
+    try:
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:
+        return False
+    return True
+
+
+def _reap_all() -> None:
+    """Bury every child that has ended."""
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        return
