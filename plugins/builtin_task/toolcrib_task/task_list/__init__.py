@@ -1,0 +1,1 @@
+"""TaskList: which background tasks there are."""

@@ -1,0 +1,1 @@
+"""TaskOutput: how a background task is doing, and what it has written."""

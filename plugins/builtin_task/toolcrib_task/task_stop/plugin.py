@@ -1,0 +1,15 @@
+"""Offers the TaskStop tool."""
+
+from __future__ import annotations
+
+from toolcrib import ToolContribution, hookimpl
+
+
+@hookimpl
+def contribute_tool() -> ToolContribution:
+    return ToolContribution(
+        name="TaskStop",
+        factory="toolcrib_task.task_stop.tool:TaskStopTool",
+        domain="task",
+        source="builtin",
+    )
