@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import html
 import re
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolcrib import STOPPED_BY_USER, ContextMessage, TaskInfo, TaskOutput
+from toolcrib import STOPPED_BY_USER, ContextMessage, TaskEnd, TaskInfo, TaskOutput, Tasks
+from toolcrib.testing import ToolHarness
 from toolcrib_task.notices import (
     MOST_SINGLE,
     PREVIEW_BYTES,
@@ -128,31 +130,18 @@ def test_who_asks_decides_whether_a_message_wakes(wakes: bool) -> None:
 def test_how_long_it_took_and_its_exit_code_are_told() -> None:
     text = task_message(task(), wrote("x\n"), wakes=True).text
     assert "exit code 2" in text
-    assert "3 min 12 s" in text
-
-
-@pytest.mark.parametrize(
-    ("seconds", "told"),
-    [
-        (0.04, "0.0 s"),
-        (9.4, "9.4 s"),
-        (59.7, "1 min"),
-        (3600.0, "1 h"),
-        (90061.0, "25 h 1 min 1 s"),
-    ],
-)
-def test_a_duration_is_told_in_few_units(seconds: float, told: str) -> None:
-    message = task_message(task(ended_at=1000 + seconds), None, wakes=True)
-    assert f"after {told}\n" in message.text
+    assert "3m 12s" in text
 
 
 def test_a_clock_that_was_set_back_makes_no_negative_duration() -> None:
-    assert "after 0.0 s\n" in task_message(task(ended_at=1.0), None, wakes=True).text
+    assert "after 0s\n" in task_message(task(ended_at=1.0), None, wakes=True).text
 
 
-@pytest.mark.parametrize(("code", "told"), [(-9, "SIGKILL"), (-15, "SIGTERM"), (-99, "signal 99")])
-def test_a_signal_is_told_by_its_name(code: int, told: str) -> None:
-    assert told in task_message(task(details={"exit_code": code}), None, wakes=True).text
+def test_a_signal_and_what_a_command_left_running_are_told() -> None:
+    details = {"exit_code": 137, "signal": "SIGKILL", "left_running": "sleep (7)\nTitle: x"}
+    text = task_message(task(details=details), None, wakes=True).text
+    assert "137 (SIGKILL)" in text
+    assert "sleep (7) Title: x" in text
 
 
 def test_of_other_work_no_exit_code_is_invented() -> None:
@@ -180,7 +169,7 @@ def test_a_lost_task_says_that_nobody_saw_its_end() -> None:
     )
     assert "unknown" in message.text
     assert "process 42" in message.text
-    assert "3 min" not in message.text, "when it ended is not known either"
+    assert "3m" not in message.text, "when it ended is not known either"
 
 
 def test_output_in_a_file_is_pointed_at_and_not_repeated() -> None:
@@ -407,3 +396,85 @@ def test_what_is_shown_is_the_end_of_the_output_within_its_bounds(
     assert attributes(message, name)["bytes"] == str(len(shown.encode()))
     if path is not None:
         assert len(shown.split("\n")) <= TAIL_LINES
+
+
+Opening = Callable[..., ToolHarness]
+Making = Callable[..., Any]
+
+
+async def ended(harness: ToolHarness, works: Sequence[Any]) -> tuple[Tasks, list[str]]:
+    """The tasks of a session in which this work has come to its end, and its ids."""
+    tasks = harness.session.tasks
+    assert tasks is not None
+    ids = [tasks.start(work, timeout_s=None).task_id for work in works]
+    await tasks.wait(ids, timeout_s=30, for_all=True)
+    return tasks, ids
+
+
+async def test_a_failure_in_a_session_is_told_with_its_log(
+    open_in: Opening, counting: Making
+) -> None:
+    harness = open_in()
+    work = counting(30, step_s=0.001, ends=TaskEnd(False, "the numbers ran out"))
+    _, (task_id,) = await ended(harness, [work])
+    (message,) = harness.session.context_messages()
+    assert message.id == f"task:{task_id}:failed" and message.wakes
+    assert "the numbers ran out" in message.text
+    assert inside(message, "output-tail").split("\n") == [str(n) for n in range(11, 31)]
+    with open(attributes(message, "output-file")["path"]) as log:
+        assert log.read() == "".join(f"{n}\n" for n in range(1, 31))
+
+
+async def test_ends_of_an_earlier_session_do_not_wake_and_new_ones_do(
+    open_in: Opening, counting: Making
+) -> None:
+    first = open_in()
+    _, (earlier,) = await ended(first, [counting(1)])
+    await first.session.aclose()
+    second = open_in()
+    _, (later,) = await ended(second, [counting(1)])
+    told = {m.origin["task_id"]: m.wakes for m in second.session.context_messages()}
+    assert told == {earlier: False, later: True}
+
+
+async def test_many_ends_in_a_session_are_one_coherent_message(
+    open_in: Opening, counting: Making
+) -> None:
+    harness = open_in()
+    works = [counting(1, ends=TaskEnd(n % 4 != 0)) for n in range(20)]
+    tasks, ids = await ended(harness, works)
+    (message,) = harness.session.context_messages()
+    shown = [attributes(message, "task", n) for n in range(20)]
+    assert sorted(one["id"] for one in shown) == sorted(ids)
+    for one in shown:
+        info = tasks.get(one["id"])
+        assert info is not None and info.status == one["status"]
+    assert [one["status"] for one in shown] == ["failed"] * 5 + ["completed"] * 15
+    assert harness.session.context_messages() == []
+
+
+@pytest.mark.parametrize("count", [1, 3, 9])
+async def test_messages_can_be_returned_to_the_next_session_by_their_ids(
+    open_in: Opening, counting: Making, count: int
+) -> None:
+    """A host that restarts knows of its conversation what it has written down: the ids."""
+    first = open_in()
+    _, ids = await ended(first, [counting(1) for _ in range(count)])
+    taken = [message.id for message in first.session.context_messages()]
+    await first.session.aclose()
+    second = open_in()
+    second.session.return_messages(taken)
+    again = second.session.context_messages()
+    assert single_ids(m.id for m in again) == single_ids(taken) != frozenset()
+    assert second.session.context_messages() == []
+    second.session.return_messages([f"task:{ids[0]}:completed"])
+    (only,) = second.session.context_messages()
+    assert only.origin["task_id"] == ids[0]
+
+
+async def test_a_name_of_another_end_returns_nothing(open_in: Opening, counting: Making) -> None:
+    harness = open_in()
+    _, (task_id,) = await ended(harness, [counting(1)])
+    assert len(harness.session.context_messages()) == 1
+    harness.session.return_messages([f"task:{task_id}:killed", task_id, "", "+", "todo:1"])
+    assert harness.session.context_messages() == []

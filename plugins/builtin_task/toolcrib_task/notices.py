@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import signal
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from toolcrib import STOPPED_BY_USER, ContextMessage, TaskInfo, TaskOutput, TaskStatus, redacted
+from toolcrib_task.records import duration
 
 Ended = tuple[TaskInfo, TaskOutput | None]
 """A task that has ended, and the end of its output; None when that cannot be read."""
@@ -139,12 +139,14 @@ def _told(info: TaskInfo) -> list[str]:
     ]
     if info.stop_reason and info.stop_reason != STOPPED_BY_USER:
         lines.append(f"Reason: {_line(info.stop_reason, _REASON_CHARS)}")
+    if left := info.details.get("left_running"):
+        lines.append(f"Left running: {_line(str(left), _REASON_CHARS)}")
     return lines + _recovery(info)
 
 
 def _ending(info: TaskInfo) -> str:
-    took = "" if info.ended_at is None else _duration(max(0.0, info.ended_at - info.started_at))
-    after = f" after {took}" if took else ""
+    ended_at = info.started_at if info.ended_at is None else info.ended_at
+    after = f" after {duration(ended_at - info.started_at)}"
     code = _exit_code(info)
     match info.status:
         case "completed":
@@ -166,24 +168,11 @@ def _ending(info: TaskInfo) -> str:
 
 
 def _exit_code(info: TaskInfo) -> str:
-    code = info.details.get("exit_code")
-    if not isinstance(code, int):
+    code, signal = info.details.get("exit_code"), info.details.get("signal")
+    if code is None:
         return ""
-    if code >= 0:
-        return f" with exit code {code}"
-    try:
-        return f" by {signal.Signals(-code).name}"
-    except ValueError:
-        return f" by signal {-code}"
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 10:
-        return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    parts = ((hours, "h"), (minutes, "min"), (rest, "s"))
-    return " ".join(f"{count} {unit}" for count, unit in parts if count)
+    named = f" ({signal})" if signal else ""
+    return " " + _line(f"with exit code {code}{named}", 60)
 
 
 def _recovery(info: TaskInfo) -> list[str]:
