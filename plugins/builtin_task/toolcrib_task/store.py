@@ -29,8 +29,8 @@ T = TypeVar("T")
 DATABASE_NAME = "tasks.db"
 _ID_CHARACTERS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _MAIN_AGENT = "main"
-_REST_S = 2.0
-"""How long a disk is left alone that has just refused something, so that nobody waits for it."""
+_REST = 4
+"""How many times as long as a refusal took the disk is left alone, so that nobody waits for it."""
 _WRITE = """
 INSERT INTO tasks (task_id, session, agent, workspace, host, pid, started,
                    info, kept, mark, output_bytes, delivered)
@@ -51,6 +51,7 @@ class TaskStore:
 
     def __init__(self, folder: Path, *, session: str, agent: str, workspace: str) -> None:
         self._folder = folder
+        self._file = folder / DATABASE_NAME
         self._session = session
         self._agent = agent
         self._workspace = _plain(workspace)
@@ -102,7 +103,7 @@ class TaskStore:
             ).fetchone()
             return row[0] if row else None
 
-        return self._do(read, None)
+        return self._do(read, None) if self._exists() else None
 
     def request_stop(self, task_id: str, reason: str) -> None:
         """Leave word for whoever looks after a task why it is stopped."""
@@ -181,7 +182,7 @@ class TaskStore:
         return this_host(), pid, process_started(pid) or ""
 
     def _exists(self) -> bool:
-        return (self._folder / DATABASE_NAME).exists()
+        return self._file.exists()
 
     def _has_row(self, task_id: str) -> bool:
         if self._database is None:
@@ -221,36 +222,40 @@ class TaskStore:
         )
 
     def _do(self, action: Callable[[Database], T], otherwise: T) -> T:
-        if time.monotonic() < self._rests_until:
+        began = time.monotonic()
+        if began < self._rests_until:
             return otherwise
-        from toolcrib_task.database import BrokenDatabase, move_aside, usable
+        from toolcrib_task.database import BrokenDatabase, move_aside
 
-        file = self._folder / DATABASE_NAME
         try:
             try:
-                database = self._opened()
-                with usable(file):
-                    return action(database)
+                return self._try(action)
             except BrokenDatabase as error:
                 if self._database is not None:
-                    move_aside(file, self._database.identity, error)
-                database = self._opened()
-                with usable(file):
-                    return action(database)
+                    move_aside(self._file, self._database.identity, error)
+                return self._try(action)
         except StateError as error:
-            self._rests_until = time.monotonic() + _REST_S
+            now = time.monotonic()
+            self._rests_until = now + _REST * (now - began)
             self._tell(error)
             return otherwise
+
+    def _try(self, action: Callable[[Database], T]) -> T:
+        from toolcrib_task.database import usable
+
+        database = self._opened()
+        with usable(self._file):
+            return action(database)
 
     def _opened(self) -> Database:
         """The open database; a new one with all rows of this session when the file is gone."""
         if self._database is not None and not self._database.in_place():
             self.close()
-            self._unwritten |= dict.fromkeys(self._rows)
+            self._unwritten = dict.fromkeys(self._rows)
         if self._database is None:
             from toolcrib_task.database import open_database
 
-            self._database = open_database(self._folder / DATABASE_NAME)
+            self._database = open_database(self._file)
         return self._database
 
     def _tell(self, error: StateError) -> None:
