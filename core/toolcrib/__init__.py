@@ -12,6 +12,7 @@ from toolcrib._version import __version__
 
 if TYPE_CHECKING:
     from toolcrib.accesses import Accesses as Accesses
+    from toolcrib.config.folders import state_folder as state_folder
     from toolcrib.contract.answers import Allow as Allow
     from toolcrib.contract.answers import Approve as Approve
     from toolcrib.contract.answers import Ask as Ask
@@ -103,6 +104,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "toolcrib.accesses": ["Accesses"],
+    "toolcrib.config.folders": ["state_folder"],
     "toolcrib.contract.answers": ["Allow", "Approve", "Ask", "Deny", "Proceed", "Veto"],
     "toolcrib.contract.call": ["Outcome", "ToolCall"],
     "toolcrib.contract.context": ["ToolContext", "Update"],

@@ -1,0 +1,1 @@
+"""`toolcrib tasks`: the background tasks of all sessions, for people."""
