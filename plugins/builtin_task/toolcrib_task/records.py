@@ -16,7 +16,7 @@ SEPARATOR = "\n---\n"
 
 def task_record(info: TaskInfo) -> dict[str, Any]:
     """All that is known of a task, in the order in which it is shown."""
-    return {
+    record = {
         "task_id": info.task_id,
         "description": info.description,
         "status": info.status,
@@ -27,7 +27,12 @@ def task_record(info: TaskInfo) -> dict[str, Any]:
         "terminal_notification_suppressed": info.suppressed or None,
         "timeout_ms": _milliseconds(info.timeout_s),
         "kind": info.kind,
-        **info.details,
+    }
+    # What an extension adds of its own stands for nothing that is known already.
+    added = {key: value for key, value in info.details.items() if key not in record}
+    return {
+        **record,
+        **added,
         "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(info.started_at)),
         "age": duration(time.time() - info.started_at),
     }

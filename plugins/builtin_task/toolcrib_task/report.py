@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from toolcrib import TaskInfo, TaskOutput, Tasks, ToolResult
@@ -11,6 +11,8 @@ from toolcrib_task.records import clipped, render, task_record
 MAX_OUTPUT_BYTES = 32_768
 """How much of the output of a task a result shows."""
 _LISTED_IDS = 20
+_READABLE = 20
+"""In text at most one character in so many is a byte that belongs to none."""
 
 
 def output_report(
@@ -39,13 +41,13 @@ def output_report(
         "output_problem": output.problem,
         **_full_output(output),
     }
-    text = output.text or _nothing(info, output, since)
+    text = _shown(output) or _nothing(info, output, since)
     return "\n".join([render(record), "", *left_out, "[output]", text])
 
 
-def unknown_tasks(tasks: Tasks, task_ids: list[str]) -> ToolResult:
+def unknown_tasks(tasks: Tasks, task_ids: Sequence[str]) -> ToolResult:
     """The error for ids of which there is no task, with those that there are."""
-    known = tasks.list(active_only=False)[::-1]
+    known = tasks.list(active_only=False)
     named = ", ".join(repr(clipped(task_id, 100)) for task_id in task_ids)
     lines = [f"Task not found: {named}."]
     for info in known:
@@ -53,12 +55,17 @@ def unknown_tasks(tasks: Tasks, task_ids: list[str]) -> ToolResult:
         if agent is not None and agent in task_ids:
             lines.append(f"{agent!r} is the id of an agent; its task is {info.task_id}.")
     if known:
-        ids = ", ".join(f"{info.task_id} ({info.status})" for info in known[:_LISTED_IDS])
-        more = f" and {len(known) - _LISTED_IDS} more" if len(known) > _LISTED_IDS else ""
-        lines.append(f"Known tasks, newest first: {ids}{more}. TaskList tells what they are.")
+        lines.append(f"Known tasks, newest first: {newest(known)}. TaskList tells what they are.")
     else:
         lines.append("There are no background tasks; TaskList shows those that were started.")
     return ToolResult.error(" ".join(lines))
+
+
+def newest(infos: Sequence[TaskInfo], limit: int = _LISTED_IDS) -> str:
+    """Ids and states of the last ones of some tasks."""
+    names = [f"{info.task_id} ({info.status})" for info in reversed(infos[-limit:])]
+    more = len(infos) - limit
+    return ", ".join(names) + (f" and {more} more" if more > 0 else "")
 
 
 def _terminal_reason(info: TaskInfo) -> str | None:
@@ -82,12 +89,16 @@ def _full_output(output: TaskOutput) -> dict[str, str]:
             "full_output_hint": "The output is binary, which Read does not show. Look at the file "
             "with a command such as `file`, `xxd` or `strings`."
         }
-    shown = "all of it" if _whole(output) else f"its first {output.kept_bytes} bytes"
+    if output.start == 0 and output.end >= output.total_bytes:
+        holds = "All output is shown here, and the file holds the same."
+    elif _whole(output):
+        holds = "The file holds all output."
+    else:
+        holds = f"The file holds the first {output.kept_bytes} bytes of the output."
     return {
         "full_output_tool": "Read",
-        "full_output_hint": f"The file holds {shown}. Page through it with Read: path as in "
-        "output_path, n_lines=300, line_offset=1, then 301 and so on; line_offset=-300 for its "
-        "end. Grep searches it.",
+        "full_output_hint": f"{holds} To page through it use Read with this path, n_lines=300 and "
+        "line_offset=1, then 301 and so on; -300 is its end. Grep searches it.",
     }
 
 
@@ -111,6 +122,13 @@ def _left_out(output: TaskOutput, since: int | None) -> list[str]:
     else:
         lines.append(f"[{follows} more bytes follow; go on with since_offset={output.end}.]")
     return lines
+
+
+def _shown(output: TaskOutput) -> str:
+    """The text, unless it is nothing that could be read."""
+    if output.binary and output.text.count("\ufffd") * _READABLE > len(output.text):
+        return f"[{output.end - output.start} bytes of binary output are not shown]"
+    return output.text
 
 
 def _nothing(info: TaskInfo, output: TaskOutput, since: int | None) -> str:

@@ -44,7 +44,7 @@ class TaskListTool(Tool[TaskListInput]):
 
 
 def _listing(args: TaskListInput, tasks: Tasks) -> str:
-    from toolcrib_task.records import SEPARATOR, render, render_all
+    from toolcrib_task.records import render, render_all
 
     found = [
         info
@@ -63,7 +63,7 @@ def _listing(args: TaskListInput, tasks: Tasks) -> str:
         )
     if not shown:
         return f"{render(header)}\n{_nothing(args, tasks)}"
-    return render(header) + SEPARATOR + render_all(shown, max_chars=500)
+    return f"{render(header)}\n\n{render_all(shown, max_chars=500)}"
 
 
 def _nothing(args: TaskListInput, tasks: Tasks) -> str:

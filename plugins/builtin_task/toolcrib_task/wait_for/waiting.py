@@ -11,7 +11,7 @@ from attrs import define
 
 from toolcrib import TaskInfo, Tasks, ToolContext, ToolResult
 from toolcrib_task.records import SEPARATOR, clipped, duration, render, render_all
-from toolcrib_task.report import MAX_OUTPUT_BYTES, output_report, unknown_tasks
+from toolcrib_task.report import MAX_OUTPUT_BYTES, newest, output_report, unknown_tasks
 from toolcrib_task.wait_for.input import WaitForInput
 from toolcrib_task.wait_for.pattern import LineMatcher, OutputSearch
 
@@ -32,13 +32,20 @@ async def wait_for(
     if unknown := [task_id for task_id in wanted if tasks.get(task_id) is None]:
         return unknown_tasks(tasks, unknown)
     if not wanted:
-        record = {"wait_status": "no_tasks", "waited_ms": 0, "timeout_ms": args.timeout * 1000}
-        return ToolResult(f"{render(record)}\n\nNo background tasks run: nothing to wait for.")
+        return ToolResult(_no_tasks(args, tasks))
     searches = [] if matches is None else [OutputSearch(one, matches) for one in wanted]
     wait = _Wait(args, tasks, running, wanted, searches)
     async with _progress(args, tasks, context):
         await wait.until_over()
     return wait.result()
+
+
+def _no_tasks(args: WaitForInput, tasks: Tasks) -> str:
+    record = {"wait_status": "no_tasks", "waited_ms": 0, "timeout_ms": args.timeout * 1000}
+    text = f"{render(record)}\n\nNo background tasks run, so there is nothing to wait for."
+    if ended := tasks.list(active_only=False):
+        text += f" Ended before: {newest(ended, _WITH_OUTPUT)}. TaskOutput shows their output."
+    return text
 
 
 def _running(tasks: Tasks) -> tuple[TaskInfo, ...]:
