@@ -283,7 +283,7 @@ def test_a_broken_file_is_put_aside_and_said_so(
 ) -> None:
     before = opened()
     for number in range(60):
-        before.add(task(f"bash-000000{number:02}"), kept=False, mark=None)
+        before.add(task(f"bash-100000{number:02}"), kept=False, mark=None)
     before.release([])
     before.close()
     file = folder / "tasks.db"
@@ -315,14 +315,14 @@ def test_sessions_that_have_the_broken_file_open_write_their_tasks_again(
 ) -> None:
     store = opened()
     for number in range(40):
-        store.add(task(f"bash-000000{number:02}"), kept=False, mark=None)
+        store.add(task(f"bash-100000{number:02}"), kept=False, mark=None)
     for name in ("tasks.db", "tasks.db-wal"):
         with open(folder / name, "r+b") as out:
             out.write(os.urandom((folder / name).stat().st_size))
     other = opened("s2")
     other.add(task(SECOND), kept=False, mark=None)
     for number in range(40):
-        store.update(task(f"bash-000000{number:02}", status="completed"))
+        store.update(task(f"bash-100000{number:02}", status="completed"))
     other.update(task(SECOND))
     statuses = [stored.info.status for stored in opened("s3").all()]
     assert sorted(statuses) == ["completed"] * 40 + ["running"]
