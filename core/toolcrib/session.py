@@ -347,6 +347,7 @@ class Session:
 
         `context_messages` gives those again whose news still hold.
         """
+        _ = self.tasks  # those of an earlier session may be meant
         self.messages.give_back(messages)
 
     def _announce_messages(self) -> None:
