@@ -9,11 +9,11 @@ import math
 import os
 import sys
 from collections.abc import Iterable
-from pathlib import Path
 
 from attrs import define, field
 
-from toolcrib.processes.tree import MARKER, NOBODY, TERM_SECONDS, Process, ProcessTree
+from toolcrib.processes.table import ProcessTable, read_token
+from toolcrib.processes.tree import NOBODY, TERM_SECONDS, ProcessTree
 
 _SET_CHILD_SUBREAPER = 36
 """Of prctl(2)."""
@@ -38,7 +38,8 @@ def with_followers(leaders: Iterable[int]) -> frozenset[int]:
     """Processes that lead a session, and what belongs to their trees, by process id."""
     found: set[int] = set()
     for leader in leaders:
-        found |= {leader, *ProcessTree(leader, _token(leader)).alive()}
+        token = (read_token(leader) or b"").decode("ascii", "replace")
+        found |= {leader, *ProcessTree(leader, token).alive()}
     return frozenset(found)
 
 
@@ -64,17 +65,8 @@ class Descendants(ProcessTree):
         finally:
             _reap_all()
 
-    def _owns(self, process: Process) -> bool:
-        return process.parent == os.getpid() and process.pid not in self.spared
-
-
-def _token(pid: int) -> str:
-    try:
-        environ = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
-    except OSError:
-        return ""
-    marks = (entry.partition(b"=") for entry in environ)
-    return next((value.decode("ascii") for key, _, value in marks if key == MARKER.encode()), "")
+    def _owned(self, everyone: ProcessTable) -> set[int]:
+        return everyone.children(os.getpid()) - self.spared
 
 
 def _has_children() -> bool:

@@ -13,7 +13,8 @@ from contextlib import suppress
 
 from attrs import define, field, frozen
 
-from toolcrib.processes.tree import MARKER, TERM_SECONDS, ProcessTree
+from toolcrib.processes.table import MARKER
+from toolcrib.processes.tree import TERM_SECONDS, ProcessTree
 from toolcrib.runtime import Launch
 
 DRAIN_SECONDS = 0.25

@@ -6,14 +6,14 @@ import asyncio
 import math
 import os
 import signal
-import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
-from attrs import define, field, frozen
+from attrs import define, field
 
-MARKER = "TOOLCRIB_CALL"
-"""The environment variable by which descendants are known that left the process group."""
+from toolcrib.processes import table
+from toolcrib.processes.table import Process, ProcessTable
+
 TERM_SECONDS = 1.0
 """How long processes may take to react to SIGTERM before they get SIGKILL, by default."""
 KILL_SECONDS = 1.0
@@ -22,21 +22,9 @@ _ONE_ROUND_SECONDS = 0.25
 """In so short a time, process ids do not go once round all possible numbers."""
 _ROUND = 1 << 22
 """More than any process id."""
+_FEW = 1 << 10
 NOBODY = -2
 """In place of the leader of a tree that has none any more; -1 is the group of what just ends."""
-_HAS_PROC = sys.platform == "linux" and os.path.exists("/proc/self/environ")
-
-
-@frozen
-class Process:
-    pid: int
-    name: str
-    state: str
-    parent: int
-    group: int
-    session: int
-    started: int
-    """Clock ticks since the machine started."""
 
 
 @define
@@ -49,7 +37,7 @@ class ProcessTree:
 
     Attributes:
         root: process id of the leader, which must not have been waited for yet.
-        token: the value of the environment variable `MARKER` in it.
+        token: the value of the environment variable `table.MARKER` in it.
     """
 
     root: int
@@ -69,18 +57,24 @@ class ProcessTree:
         return tree
 
     def __attrs_post_init__(self) -> None:
-        leader = _process(self.root) if _HAS_PROC else None
+        leader = table.look_at_one(self.root) if table.HAS_PROC else None
         self._earliest = leader.started if leader else 0
 
-    def alive(self) -> dict[int, str]:
-        """The processes that still run, with their names."""
-        if not _HAS_PROC:
+    def alive(self, since: float = math.inf) -> dict[int, str]:
+        """The processes that still run, with their names.
+
+        `since` says how old a look at them may be that others have taken: from which moment of
+        the monotonic clock on. By default, it has to be one of its own.
+        """
+        if not table.HAS_PROC:
             known = self.root != NOBODY and _send(-self.root, 0)
             return {self.root: "process group"} if known else {}
-        found = self._find(self._candidates())
+        everyone = self._look(since)
+        owned = self._owned(everyone)
+        found = [everyone.processes[pid] for pid in everyone.with_descendants(owned)]
         self._seen.update((process.pid, process) for process in found)
         self._reap(found)
-        return {process.pid: process.name for process in found if process.state not in "ZX"}
+        return {process.pid: process.name for process in found if process.runs}
 
     async def end(self, grace_s: float = TERM_SECONDS) -> tuple[dict[int, str], dict[int, str]]:
         """Stop all of it: SIGTERM, `grace_s` seconds of patience, SIGKILL.
@@ -88,11 +82,10 @@ class ProcessTree:
         Gives the processes that ran at the start, and those that could not be stopped. When this
         is cancelled, whatever is left gets SIGKILL at once.
         """
-        if not self.alive():
-            return {}, {}
         try:
-            await asyncio.sleep(_EXITING_SECONDS)  # some may just be on their way out
-            first = left = self.alive()
+            if not await self._alive_after(0):
+                return {}, {}
+            first = left = await self._alive_after(_EXITING_SECONDS)
             left = await self._signal_until_gone(signal.SIGTERM, grace_s, left)
             left = await self._signal_until_gone(signal.SIGKILL, KILL_SECONDS, left)
         except BaseException:
@@ -117,10 +110,15 @@ class ProcessTree:
         while alive and time.monotonic() < deadline:
             self._send_all(alive.keys() - told, number)
             told |= alive.keys()
-            await asyncio.sleep(pause)
+            alive = await self._alive_after(pause)
             pause = min(pause * 2, 0.05)
-            alive = self.alive()
         return alive
+
+    async def _alive_after(self, pause: float) -> dict[int, str]:
+        """What runs after a pause; trees that are ended together look at the processes once."""
+        due = time.monotonic() + pause
+        await asyncio.sleep(pause)
+        return self.alive(due)
 
     def _send_all(self, pids: Iterable[int], number: signal.Signals) -> None:
         for target in {self._target(pid) for pid in pids}:
@@ -134,36 +132,28 @@ class ProcessTree:
         group = known.group if known else pid
         return -group if group == self.root or group in self._seen else pid
 
-    def _candidates(self) -> Iterable[int]:
-        """The process ids to look at: as few as possible, for most commands leave nothing."""
-        newest = _newest_pid()
+    def _look(self, since: float) -> ProcessTable:
+        """As few processes as possible that may belong to it, for most commands leave nothing."""
+        newest = table.newest_pid()
         if newest and time.monotonic() - self._started_at < _ONE_ROUND_SECONDS:
             if newest == self.root:
-                return (self.root,)
+                return table.look_at((self.root,))
             # Counted from the leader on, as the numbers start again after the highest one.
             span = (newest - self.root) % _ROUND
-            return (pid for pid in _pids() if (pid - self.root) % _ROUND <= span)
-        return _pids()
+            if span < _FEW:
+                near = (pid for pid in table.every_pid() if (pid - self.root) % _ROUND <= span)
+                return table.look_at(near)
+        return table.look_at_all(since)
 
-    def _find(self, candidates: Iterable[int]) -> list[Process]:
-        looked_at = map(_process, candidates)
-        everyone = {process.pid: process for process in looked_at if process is not None}
-        everyone.pop(os.getpid(), None)
-        found = fresh = {pid for pid, process in everyone.items() if self._owns(process)}
-        while fresh:
-            fresh = {p.pid for p in everyone.values() if p.parent in fresh} - found
-            found = found | fresh
-        return [everyone[pid] for pid in found]
-
-    def _owns(self, process: Process) -> bool:
-        if process.started < self._earliest:
-            return False
-        if process.group == self.root or process.session == self.root:
-            return True
-        known = self._seen.get(process.pid)
-        if known is not None and known.started == process.started:
-            return True
-        return f"{MARKER}={self.token}".encode() in _read(process.pid, "environ").split(b"\0")
+    def _owned(self, everyone: ProcessTable) -> set[int]:
+        """What belongs to it by itself; what descends from that does as well."""
+        seen = {
+            pid
+            for pid, known in self._seen.items()
+            if (process := everyone.processes.get(pid)) and process.started == known.started
+        }
+        found = everyone.members(self.root) | everyone.marked(self.token) | seen
+        return {pid for pid in found if everyone.processes[pid].started >= self._earliest}
 
     def _reap(self, found: Iterable[Process]) -> None:
         """Bury the orphans that this process inherits where it is the first, as in a container."""
@@ -173,47 +163,6 @@ class ProcessTree:
                     os.waitpid(process.pid, os.WNOHANG)
                 except ChildProcessError:
                     continue
-
-
-def _newest_pid() -> int:
-    """The process id that was given out last, or 0 where the system does not tell."""
-    try:
-        return int(_read("loadavg").rsplit(b" ", 1)[1])
-    except (IndexError, ValueError):
-        return 0
-
-
-def _pids() -> Iterator[int]:
-    return (int(entry) for entry in os.listdir("/proc") if entry.isdigit())
-
-
-def _process(pid: int) -> Process | None:
-    # The name is in parentheses, and may hold any of them itself.
-    head, _, rest = _read(pid, "stat").rpartition(b") ")
-    values = rest.split()
-    if len(values) < 20:
-        return None
-    name = head.partition(b"(")[2].decode("utf-8", "replace")
-    state = values[0].decode("ascii")
-    parent, group, session = map(int, values[1:4])
-    return Process(pid, name, state, parent, group, session, int(values[19]))
-
-
-def _read(*parts: object) -> bytes:
-    """A file below /proc; empty when it cannot be read, since processes come and go."""
-    data = b""
-    try:
-        descriptor = os.open("/".join(("/proc", *map(str, parts))), os.O_RDONLY)
-    except OSError:
-        return data
-    try:
-        while piece := os.read(descriptor, 1 << 17):
-            data += piece
-    except OSError:
-        return data
-    finally:
-        os.close(descriptor)
-    return data
 
 
 def _send(target: int, number: int) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import pytest
 
 from toolcrib import Launch
-from toolcrib.processes import tree
+from toolcrib.processes import table
 from toolcrib.processes.running import RunningProcess, start_process
 
 HOST = """
@@ -36,7 +36,7 @@ def system(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> I
     if request.param != "all":
         monkeypatch.delattr(os, "pidfd_open", raising=False)
     if request.param == "no proc":
-        monkeypatch.setattr(tree, "_HAS_PROC", False)
+        monkeypatch.setattr(table, "HAS_PROC", False)
     yield request.param
 
 

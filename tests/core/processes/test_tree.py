@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from toolcrib import Launch, ProcessTree, process_started, start_process
-from toolcrib.processes.tree import MARKER
+from toolcrib.processes.table import MARKER
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
 
