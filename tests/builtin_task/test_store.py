@@ -249,6 +249,7 @@ def test_details_that_are_no_json_do_no_harm(opened: Opening) -> None:
         "started_at",
         "details",
         "more",
+        "task_id",
     ],
 )
 def test_a_garbled_row_hides_no_other(opened: Opening, folder: Path, garbled: Any) -> None:
@@ -257,7 +258,7 @@ def test_a_garbled_row_hides_no_other(opened: Opening, folder: Path, garbled: An
     store.add(task(SECOND, status="completed", ended_at=2e9), kept=False, mark=None)
     store.release([])
     with sqlite3.connect(folder / "tasks.db") as connection:
-        if garbled in ("status", "started_at", "details", "more"):
+        if garbled in ("status", "started_at", "details", "more", "task_id"):
             connection.execute(
                 "UPDATE tasks SET info = json_set(info, ?, 'odd') WHERE task_id = ?",
                 (f"$.{garbled}", FIRST),

@@ -9,16 +9,18 @@ import time
 from collections.abc import Callable, Collection, Iterable, Set
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from attrs import evolve
 
-from toolcrib import ProcessTree, TaskInfo, TaskStatus
+from toolcrib import ProcessTree, TaskStatus
 from toolcrib_task.log import EXIT_NAME, LOG_NAME
 from toolcrib_task.rows import Mark, Restored, owner_gone, read_row
 
 if TYPE_CHECKING:
     from toolcrib_task.database import Database
+
+R = TypeVar("R", bound=Restored)
 
 READABLE = 50
 """How many tasks can still be read whose end was told in an earlier session, the latest ones."""
@@ -88,47 +90,50 @@ def settle(claimed: Iterable[Claimed], place: Callable[[str], Path]) -> list[Res
     """
     rows = list(claimed)
     ended = end_left([row.mark for row, _ in rows if row.info.active and not row.kept and row.mark])
-    return [_settled(row, place(row.info.task_id), asked, ended) for row, asked in rows]
+    return [settled(row, place(row.info.task_id), asked, ended) for row, asked in rows]
 
 
-def _settled(row: Restored, folder: Path, asked: str | None, ended: Set[str]) -> Restored:
+def settled(row: R, folder: Path, asked: str | None, ended: Set[str] = frozenset()) -> R:
+    """One task that nobody looks after, as it is now.
+
+    `asked` is the reason why somebody wanted it to stop, `ended` has the tokens of what was ended.
+    """
     if not row.info.active:
         return row
-    # Looked at before the file is: it is there when the process is gone.
+    # Looked at before the file is: that is there when the process is gone.
     alive = row.kept and row.mark is not None and row.mark.alive()
     size = max(row.output_bytes, _size(folder / LOG_NAME))
     if alive:
         return evolve(row, output_bytes=size)
-    info = _ended_by_itself(row.info, folder, asked) if row.kept else None
-    if info is None:
-        info = _lost(row, stopped=row.mark is not None and row.mark.token in ended)
+    found = read_exit(folder) if row.kept else None
+    stopped = row.mark is not None and row.mark.token in ended
+    status, reason = _how_it_ended(None if found is None else found[0], asked, row.kept, stopped)
+    details = dict(row.info.details)
+    ended_at = time.time()
+    if found is not None:
+        details["exit_code"], ended_at = found
+    info = evolve(
+        row.info,
+        status=status,
+        stop_reason=reason,
+        ended_at=max(row.info.started_at, ended_at),
+        details=details,
+    )
     return evolve(row, info=info, output_bytes=size)
 
 
-def _ended_by_itself(info: TaskInfo, folder: Path, asked: str | None) -> TaskInfo | None:
-    found = read_exit(folder)
-    if found is None:
-        return None
-    code, ended_at = found
-    status: TaskStatus = "completed" if code == 0 else "failed" if asked is None else "killed"
-    return evolve(
-        info,
-        status=status,
-        stop_reason=asked if status == "killed" else None,
-        ended_at=max(info.started_at, ended_at),
-        details={**info.details, "exit_code": code},
-    )
-
-
-def _lost(row: Restored, *, stopped: bool) -> TaskInfo:
+def _how_it_ended(
+    code: int | None, asked: str | None, kept: bool, stopped: bool
+) -> tuple[TaskStatus, str | None]:
+    if asked is not None:
+        return "killed", asked
+    if code is not None:
+        return "failed" if code else "completed", None
     if stopped:
-        reason = "the session that looked after it ended unexpectedly, so it was stopped afterwards"
-    elif row.kept:
-        reason = "it ended without leaving an exit code while no session looked after it"
-    else:
-        reason = "the session that looked after it ended unexpectedly; how it ended is not known"
-    ended_at = max(row.info.started_at, time.time())
-    return evolve(row.info, status="lost", stop_reason=reason, ended_at=ended_at)
+        return "lost", "its session ended unexpectedly; it still ran, and was stopped afterwards"
+    if kept:
+        return "lost", "it left no exit code while no session looked after it"
+    return "lost", "its session ended unexpectedly, so nobody saw how it ended"
 
 
 def end_left(marks: Collection[Mark]) -> set[str]:

@@ -113,7 +113,7 @@ def read_row(info: str, kept: int, mark: str | None, output_bytes: int, delivere
             info=_info(json.loads(info)),
             delivered=bool(delivered),
             kept=bool(kept),
-            mark=None if mark is None else Mark(**json.loads(mark)),
+            mark=None if mark is None else _mark(json.loads(mark)),
             output_bytes=int(output_bytes),
         )
     except (TypeError, RecursionError) as error:
@@ -122,13 +122,21 @@ def read_row(info: str, kept: int, mark: str | None, output_bytes: int, delivere
 
 def _info(values: Mapping[str, Any]) -> TaskInfo:
     info = TaskInfo(**values)
-    texts = (info.task_id, info.kind, info.description)
+    texts = (info.task_id, info.kind, info.description, info.stop_reason or "")
     numbers = (info.started_at, info.ended_at or 0.0, info.timeout_s or 0.0)
     if (
         info.status not in STATUSES
         or not isinstance(info.details, dict)
         or not all(isinstance(text, str) for text in texts)
         or not all(isinstance(number, int | float) for number in numbers)
+        or not is_task_id(info.task_id)
     ):
         raise ValueError("no record of a task")
     return info
+
+
+def _mark(values: Mapping[str, Any]) -> Mark:
+    mark = Mark(**values)
+    if not isinstance(mark.pid, int) or not isinstance(mark.token, str) or mark.pid < 1:
+        raise ValueError("no mark of a process")
+    return mark
