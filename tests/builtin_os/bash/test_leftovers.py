@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from toolcrib import Tasks
 from toolcrib.testing import ToolHarness
 
 Living = Callable[[], list[str]]
@@ -98,14 +99,46 @@ async def test_cancelling_returns_the_output_and_leaves_nothing(
     ["plain", "double fork", "own session, ignores TERM", "stopped shell", "flood"],
 )
 async def test_time_out_keeps_the_output_and_leaves_nothing(
-    crib: ToolHarness, living: Living, mark: str, name: str
+    workspace: Path, living: Living, mark: str, name: str
 ) -> None:
+    """Where a command that takes too long is killed."""
     command = BATTERY[name].replace("{long}", f"300.{mark}")
-    done = await crib.call("Bash", command=f"echo early; {command}", timeout=1)
+    config = {"bash": {"auto_background_on_timeout": False}}
+    async with ToolHarness(workspace, config=config, environ={"TOOLCRIB_TEST_MARK": mark}) as crib:
+        done = await crib.call("Bash", command=f"echo early; {command}", timeout=1)
     assert living() == []
     assert done.result.is_error
     assert "early\n" in str(done.result.output)
     assert "timed out after 1 s" in str(done.result.output)
+
+
+@pytest.mark.parametrize("keep", [False, True])
+async def test_stopping_in_the_background_leaves_nothing(
+    workspace: Path, living: Living, mark: str, keep: bool
+) -> None:
+    """All of the battery at once, kept by the session or not."""
+    config = {"task": {"kill_grace_period_s": 0.5}}
+    async with ToolHarness(workspace, config=config, environ={"TOOLCRIB_TEST_MARK": mark}) as crib:
+        tasks = crib.session.tasks
+        assert tasks is not None
+        tasks.keep = keep
+        for name, command in BATTERY.items():
+            command = f"echo early; {command}".replace("{long}", f"300.{mark}")
+            await crib.call("Bash", command=command, run_in_background=True, description=name)
+        started = tasks.list(active_only=False)
+        assert len(started) == len(BATTERY)
+        while not all("early" in _written(tasks, task.task_id) for task in started):
+            await asyncio.sleep(0.05)
+        await asyncio.sleep(0.2)
+        await asyncio.gather(*(tasks.stop(task.task_id) for task in started))
+        assert living() == []
+        ended = tasks.list(active_only=False)
+        assert {task.status for task in ended} == {"killed"}
+
+
+def _written(tasks: Tasks, task_id: str) -> str:
+    output = tasks.output(task_id, since=0)
+    return "" if output is None else output.text
 
 
 async def test_cancelling_the_one_who_waits_leaves_nothing(

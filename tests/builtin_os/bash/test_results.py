@@ -216,12 +216,6 @@ async def test_bad_arguments_never_start_a_shell(
     assert fact in str(done.result.output)
 
 
-async def test_background_says_what_to_do_instead(crib: ToolHarness) -> None:
-    done = await crib.call("Bash", command="echo x", run_in_background=True)
-    assert done.result.is_error
-    assert "300" in str(done.result.output)
-
-
 async def test_a_timeout_above_the_maximum_is_cut_and_said(crib: ToolHarness) -> None:
     done = await crib.call("Bash", command="echo x", timeout=120_000)
     assert done.result.output == "x\n"
