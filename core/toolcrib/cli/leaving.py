@@ -63,7 +63,7 @@ class Leaving:
             return
         if not tasks.keep:
             if not self._wait and self._reason is None:
-                self.stop("the command that started it was done")
+                self.stop("all calls were done")
             await self._see_out(tasks)
         with contextlib.suppress(Exception):  # the ends were told, whatever became of a stop
             await asyncio.gather(*self._stops)
@@ -80,10 +80,9 @@ class Leaving:
             if now is not None and not now.active:
                 self._tell_end(now)
         if stay := self._running(tasks):
-            them, one = ("these", "one") if len(stay) > 1 else ("this", "it")
             self._say(
-                f"{_named(stay)} {'go' if len(stay) > 1 else 'goes'} on without {them} session: "
-                f"`toolcrib tasks list` shows {them}, `toolcrib tasks stop ID` ends {one}"
+                f"{_named(stay)} {'go' if len(stay) > 1 else 'goes'} on: `toolcrib tasks list` "
+                "shows what runs, `toolcrib tasks stop ID` ends it"
             )
 
     def kept(self) -> list[int]:

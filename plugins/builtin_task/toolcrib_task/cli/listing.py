@@ -69,6 +69,7 @@ def record(store: TaskStore, task: Stored) -> dict[str, object]:
     """A task for programs; times in seconds of the epoch."""
     info = task.info
     file = log_file(store, task)
+    duration = duration_s(info)
     return {
         "task_id": info.task_id,
         "kind": info.kind,
@@ -76,7 +77,7 @@ def record(store: TaskStore, task: Stored) -> dict[str, object]:
         "status": info.status,
         "started_at": info.started_at,
         "ended_at": info.ended_at,
-        "duration_s": round(duration_s(info), 3),
+        "duration_s": None if duration is None else round(duration, 3),
         "timeout_s": info.timeout_s,
         "stop_reason": info.stop_reason,
         **info.details,
@@ -92,11 +93,12 @@ def record(store: TaskStore, task: Stored) -> dict[str, object]:
 def _row(task: Stored) -> tuple[str, ...]:
     info = task.info
     code = info.details.get("exit_code")
+    duration = duration_s(info)
     return (
         info.task_id,
         info.status,
         f"{span(max(0.0, time.time() - info.started_at))} ago",
-        span(duration_s(info)),
+        "" if duration is None else span(duration),
         "open" if task.owner_alive else "closed",
         "" if code is None else str(code),
         task.workspace,

@@ -19,7 +19,7 @@ from toolcrib_task.restart import read_exit
 from toolcrib_task.rows import is_task_id
 from toolcrib_task.store import Stored, TaskStore
 
-_WORDS = {"timed_out": "timed out", "killed": "was stopped", "lost": "was lost"}
+_WORDS = {"running": "runs", "timed_out": "timed out", "killed": "was stopped", "lost": "was lost"}
 _NEAR = 3
 
 
@@ -61,10 +61,9 @@ def complete_active_id(ctx: click.Context, param: Any, typed: str) -> list[str]:
 def how_it_is(info: TaskInfo) -> str:
     """A task and its state in a line for people."""
     text = f"{named(info)} {_WORDS.get(info.status, info.status)}"
-    if info.active:
-        text = f"{named(info)} runs, for {span(duration_s(info))} now"
-    elif info.ended_at is not None:
-        text += f" after {span(duration_s(info))}"
+    duration = duration_s(info)
+    if duration is not None:
+        text += f" for {span(duration)}" if info.active else f" after {span(duration)}"
     code = info.details.get("exit_code")
     if info.status == "failed" and code is not None:
         text += f" with exit code {code}"
@@ -77,9 +76,10 @@ def named(info: TaskInfo) -> str:
     return f"{info.task_id} ({words if len(words) <= 60 else f'{words[:57]}...'})"
 
 
-def duration_s(info: TaskInfo) -> float:
-    end = time.time() if info.ended_at is None else info.ended_at
-    return max(0.0, end - info.started_at)
+def duration_s(info: TaskInfo) -> float | None:
+    """How long it has run, in seconds; None when nobody saw when it ended."""
+    end = time.time() if info.active else info.ended_at
+    return None if end is None else max(0.0, end - info.started_at)
 
 
 def span(seconds: float) -> str:
