@@ -34,6 +34,8 @@ def tail_offset(file: Path, lines: int) -> int:
         return 0
     with log:
         end = position = log.seek(0, 2)
+        if lines == 0:
+            return end
         # The end of the last line begins no line.
         wanted = lines + 1
         while position > 0:
