@@ -62,6 +62,11 @@ class TaskEnd:
 class TaskLog(Protocol):
     """Where the output of a task goes, in raw bytes and in the order in which it comes."""
 
+    @property
+    def task_id(self) -> str:
+        """The id of the task; a process that is marked with it is found again after a crash."""
+        ...
+
     def write(self, data: bytes) -> None: ...
 
     @property

@@ -176,18 +176,23 @@ class RunningProcess:
 
 
 def start_process(
-    launch: Launch, *, on_output: Callable[[bytes], None], output_file: int | None = None
+    launch: Launch,
+    *,
+    on_output: Callable[[bytes], None],
+    output_file: int | None = None,
+    token: str | None = None,
 ) -> RunningProcess:
     """Start a process in a session of its own: without a terminal, without standard input.
 
     Standard output and error share one pipe, or go to the open file `output_file`; then nothing
-    is given to `on_output`, and the process goes on when this one ends without stopping it. To be
-    called in a running event loop.
+    is given to `on_output`, and the process goes on when this one ends without stopping it. Its
+    descendants are marked with `token`, or with one that is made up. To be called in a running
+    event loop.
 
     Raises:
         OSError: it cannot be started.
     """
-    token = secrets.token_hex(8)
+    token = token or secrets.token_hex(8)
     reading, writing = os.pipe() if output_file is None else (None, output_file)
     try:
         popen = subprocess.Popen(

@@ -50,6 +50,10 @@ class OutputLog:
     _written_by_others: bool = False
 
     @property
+    def task_id(self) -> str:
+        return self.folder.name
+
+    @property
     def path(self) -> str | None:
         """The file; None when there is none."""
         return str(self.folder / LOG_NAME) if self._on_disk else None

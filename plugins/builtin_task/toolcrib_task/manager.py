@@ -85,10 +85,13 @@ class TaskManager:
         task.kept = self.keep and task.log.save_as_written()
         if not task.kept:
             task.log.save()
+        # Written down before it runs, so that what a crash leaves in between is found again.
+        self._store.add(task.info(), kept=False, mark=Mark.of_unstarted(task.id))
         try:
             work.begin(task.log)
         except BaseException:
             task.log.discard()
+            self._store.forget(task.id)
             raise
         self._take_in(task, timeout_s)
         return task.info()

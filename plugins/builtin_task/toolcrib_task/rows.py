@@ -32,6 +32,11 @@ class Mark:
         """The mark of a process that runs now."""
         return cls(pid=pid, started=process_started(pid), token=token)
 
+    @classmethod
+    def of_unstarted(cls, token: str) -> Self:
+        """The mark of a process that is about to be started."""
+        return cls(pid=0, started=None, token=token)
+
     def alive(self) -> bool:
         return lives(self.pid, self.started)
 

@@ -87,6 +87,16 @@ class TaskStore:
             self._put(evolve(row, info=info, output_bytes=size))
             self._write()
 
+    def forget(self, task_id: str) -> None:
+        """Take back that a task was written down: it could not begin."""
+
+        def write(database: Database) -> None:
+            database.connection.execute("DELETE FROM tasks WHERE task_id = ?", (task_id,))
+
+        self._rows.pop(task_id, None)
+        self._unwritten.pop(task_id, None)
+        self._do(write, None)
+
     def delivered(self, task_ids: Iterable[str], value: bool = True) -> None:
         """Note whether the ends of these tasks have been told."""
         for task_id in task_ids:

@@ -61,9 +61,11 @@ class Shell:
         command: ShellCommand,
         *,
         on_output: Callable[[bytes], None],
-        left_to: TaskLog | None = None,
+        log: TaskLog | None = None,
     ) -> RunningProcess:
-        """Start a command; one that is `left_to` a log writes output and exit code by itself.
+        """Start a command, as a task if it has a log.
+
+        When that says so, the command writes its output and its exit code by itself.
 
         Raises:
             NotStarted: it cannot be started; says why.
@@ -76,13 +78,15 @@ class Shell:
                 cwd=cwd,
                 environment=_environment(self.runtime, command.cwd.path),
             )
-            if left_to is None:
-                return start_process(launch, on_output=on_output)
-            argv = ("/bin/sh", "-c", _TELLS_ITS_END, left_to.exit_file, *launch.argv)
+            if log is None or log.descriptor is None:
+                token = None if log is None else log.task_id
+                return start_process(launch, on_output=on_output, token=token)
+            argv = ("/bin/sh", "-c", _TELLS_ITS_END, log.exit_file, *launch.argv)
             return start_process(
                 Launch(argv, launch.cwd, launch.environment),
                 on_output=on_output,
-                output_file=left_to.descriptor,
+                output_file=log.descriptor,
+                token=log.task_id,
             )
         except OSError as error:
             raise NotStarted(_start_failure(error, self.runtime.shell, command.text)) from error

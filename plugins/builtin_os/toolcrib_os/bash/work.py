@@ -57,16 +57,16 @@ class ShellWork:
     def begin(self, log: TaskLog) -> None:
         self.moved()
         try:
-            self.start(log.write, left_to=None if log.descriptor is None else log)
+            self.start(log.write, log=log)
         except BaseException:
             self._over()
             raise
 
     def start(
-        self, on_output: Callable[[bytes], None], *, left_to: TaskLog | None = None
+        self, on_output: Callable[[bytes], None], *, log: TaskLog | None = None
     ) -> RunningProcess:
         """Start the command; raises NotStarted or RuntimeUnavailable."""
-        self.process = self.shell.start(self.command, on_output=on_output, left_to=left_to)
+        self.process = self.shell.start(self.command, on_output=on_output, log=log)
         return self.process
 
     def moved(self) -> None:
