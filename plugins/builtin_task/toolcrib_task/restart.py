@@ -6,14 +6,14 @@ import contextlib
 import os
 import signal
 import time
-from collections.abc import Callable, Collection, Iterable, Set
+from collections.abc import Callable, Iterable, Set
 from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from attrs import evolve
 
-from toolcrib import ProcessTree, TaskStatus
+from toolcrib import TaskStatus
 from toolcrib_task.log import EXIT_NAME, LOG_NAME
 from toolcrib_task.rows import Mark, Restored, owner_gone, read_row
 
@@ -25,6 +25,9 @@ R = TypeVar("R", bound=Restored)
 READABLE = 50
 """How many tasks can still be read whose end was told in an earlier session, the latest ones."""
 
+_ROUNDS = 10
+_DYING_S = 0.01
+"""How long a process that was killed may take to be gone before it is killed again."""
 
 Claimed = tuple[Restored, "str | None"]
 """A row, and the reason why somebody wanted its task to stop."""
@@ -136,44 +139,25 @@ def _how_it_ended(
     return "lost", "its session ended unexpectedly, so nobody saw how it ended"
 
 
-def end_left(marks: Collection[Mark]) -> set[str]:
+def end_left(marks: Iterable[Mark]) -> set[str]:
     """End what is left of the processes of tasks; the tokens of those of which there was anything.
 
-    Whole sessions go first, since looking through all processes for what has left them takes
-    longer the more there are.
+    All are ended together, since each look at the processes of the system takes its time.
     """
-    leaders = {mark.pid: mark.token for mark in marks if mark.alive()}
-    _kill_sessions(leaders)
-    left = _tokens() & {mark.token for mark in marks}
-    for token in left:
-        ProcessTree.marked(token).kill()
-    return left.union(leaders.values())
-
-
-def _kill_sessions(leaders: Collection[int]) -> None:
-    for pid in _pids() if leaders else ():
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            if os.getsid(pid) in leaders:
-                os.kill(pid, signal.SIGKILL)
-    for leader in leaders:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(leader, signal.SIGKILL)
-
-
-def _tokens() -> set[str]:
-    """All that may be the token of a process that runs now: the values in its environment."""
+    trees = {mark.token: mark.tree() for mark in marks}
     found: set[str] = set()
-    for pid in _pids():
-        with contextlib.suppress(OSError), open(f"/proc/{pid}/environ", "rb") as file:
-            variables = file.read().decode("utf-8", "replace").split("\0")
-            found.update(variable.partition("=")[2] for variable in variables)
+    for _ in range(_ROUNDS):
+        since = time.monotonic()
+        alive = {token: tree.alive(since) for token, tree in trees.items()}
+        pids = {pid for those in alive.values() for pid in those}
+        if not pids:
+            break
+        found |= {token for token, those in alive.items() if those}
+        for pid in pids:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(_DYING_S)
     return found
-
-
-def _pids() -> list[int]:
-    with contextlib.suppress(FileNotFoundError):
-        return [int(name) for name in os.listdir("/proc") if name.isdigit()]
-    return []
 
 
 def read_exit(folder: Path) -> tuple[int, float] | None:
