@@ -72,6 +72,48 @@ def counting() -> type[Counting]:
     return Counting
 
 
+@define(eq=False)
+class Writing:
+    """Writes what the test says, until the test lets it end."""
+
+    kind: str = "writing"
+    id_prefix: str = "write"
+    description: str = "writing"
+    id: str = ""
+    ends: TaskEnd = TaskEnd(True)
+    extra: dict[str, Any] = field(factory=dict)
+    over: asyncio.Event = field(factory=asyncio.Event)
+    log: TaskLog | None = None
+
+    def details(self) -> Mapping[str, Any]:
+        return self.extra
+
+    def begin(self, log: TaskLog) -> None:
+        self.log = log
+
+    async def run(self) -> TaskEnd:
+        await self.over.wait()
+        return self.ends
+
+    async def stop(self, grace_s: float) -> None:
+        self.over.set()
+
+    def kill(self) -> None:
+        self.over.set()
+
+    def leave(self) -> None:
+        self.over.set()
+
+    def write(self, data: bytes) -> None:
+        assert self.log is not None
+        self.log.write(data)
+
+
+@pytest.fixture
+def writing() -> type[Writing]:
+    return Writing
+
+
 Opening = Callable[..., ToolHarness]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from toolcrib import TaskInfo, TaskOutput, Tasks, ToolResult
-from toolcrib_task.records import clipped, render, task_record
+from toolcrib_task.records import MAX_VALUE_CHARS, clipped, render, task_record
 
 MAX_OUTPUT_BYTES = 32_768
 """How much of the output of a task a result shows."""
@@ -21,11 +21,12 @@ def output_report(
     *,
     since: int | None = None,
     before: Mapping[str, Any] | None = None,
+    max_chars: int = MAX_VALUE_CHARS,
 ) -> str:
     """The record of a task, and a piece of its output.
 
     `since` is the offset from which the output was asked for; None for its end. The fields
-    `before` precede those of the task.
+    `before` precede those of the task. Values longer than `max_chars` are cut.
     """
     left_out = _left_out(output, since)
     record = {
@@ -42,7 +43,7 @@ def output_report(
         **_full_output(output),
     }
     text = _shown(output) or _nothing(info, output, since)
-    return "\n".join([render(record), "", *left_out, "[output]", text])
+    return "\n".join([render(record, max_chars=max_chars), "", *left_out, "[output]", text])
 
 
 def unknown_tasks(tasks: Tasks, task_ids: Sequence[str]) -> ToolResult:

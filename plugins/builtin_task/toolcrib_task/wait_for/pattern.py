@@ -30,9 +30,12 @@ def line_matcher(pattern: str) -> LineMatcher:
     """
     import jsonschema_rs
 
+    # Later drafts than 7 leave it to the engine what a regular expression is, `(?i)` for one.
     options = jsonschema_rs.RegexOptions(size_limit=_PROGRAM_BYTES)
     try:
-        validator = jsonschema_rs.Draft7Validator({"pattern": pattern}, pattern_options=options)
+        validator = jsonschema_rs.Draft202012Validator(
+            {"pattern": pattern}, pattern_options=options
+        )
     except ValueError:
         raise PatternError(f"Invalid pattern {pattern!r}: {_problem(pattern)}") from None
     return validator.is_valid

@@ -10,7 +10,14 @@ from typing import Any
 from attrs import define
 
 from toolcrib import TaskInfo, Tasks, ToolContext, ToolResult
-from toolcrib_task.records import SEPARATOR, clipped, duration, render, render_all
+from toolcrib_task.records import (
+    MAX_VALUE_CHARS,
+    SEPARATOR,
+    clipped,
+    duration,
+    render,
+    render_all,
+)
 from toolcrib_task.report import MAX_OUTPUT_BYTES, newest, output_report, unknown_tasks
 from toolcrib_task.wait_for.input import WaitForInput
 from toolcrib_task.wait_for.pattern import LineMatcher, OutputSearch
@@ -132,7 +139,8 @@ class _Wait:
         others = [info for info in self._ended_of_all() if info.task_id not in told]
         text = self._completed(finished, others)
         self.tasks.mark_delivered([info.task_id for info in (*finished, *others)])
-        return ToolResult(text)
+        # It is cut here already, and its own words say where the rest is.
+        return ToolResult(text, spill_exempt=True)
 
     def _completed(self, finished: Sequence[TaskInfo], others: Sequence[TaskInfo]) -> str:
         matched = [search for search in self.searches if search.found is not None]
@@ -175,10 +183,10 @@ class _Wait:
         return f"[matched]\n{render(record)}"
 
     def _finished(self, info: TaskInfo, count: int) -> str:
-        size = max(1_024, MAX_OUTPUT_BYTES // count)
-        output = self.tasks.output(info.task_id, max_bytes=size)
+        output = self.tasks.output(info.task_id, max_bytes=MAX_OUTPUT_BYTES // count)
         assert output is not None  # of a task that `get` has just told of
-        return f"[finished]\n{output_report(info, output)}"
+        report = output_report(info, output, max_chars=MAX_VALUE_CHARS // count)
+        return f"[finished]\n{report}"
 
     def _rest(self, ended: Sequence[TaskInfo]) -> list[str]:
         """Other tasks: those that ended too, and those that still run."""
