@@ -42,7 +42,7 @@ def living(mark: str) -> Callable[[], list[str]]:
         for process in Path("/proc").glob("[0-9]*"):
             try:
                 environment = (process / "environ").read_bytes()
-                line = (process / "cmdline").read_text()
+                line = (process / "cmdline").read_text(errors="replace")
             except OSError:
                 continue
             if f"{MARK}={mark}".encode() in environment or mark in line:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 
 from attrs import define, field, frozen
 
@@ -98,7 +98,7 @@ class _Call:
                 return moved
             if self._movable is not None and self._movable.wanted:
                 how = "interrupted"
-        remains = await _ended(process, ENDING_S if how == "interrupted" else None)
+        remains = await _ended(process, in_time=how == "interrupted")
         process.on_output = _drop  # it may still be writing when its end takes long
         self._output.finish()
         ending = Ending(
@@ -184,14 +184,15 @@ class _Output:
                 self.context.update(piece, kind="stdout")
 
 
-async def _ended(process: RunningProcess, patience_s: float | None) -> Remains | None:
-    """End what runs; None when that takes longer, and goes on."""
-    if patience_s is None:
-        return await process.stop()
+async def _ended(process: RunningProcess, *, in_time: bool) -> Remains | None:
+    """End what is left; None when it takes longer than an interrupted call has time for."""
     ending = asyncio.ensure_future(process.stop())
     _being_ended.add(ending)
     ending.add_done_callback(_being_ended.discard)
-    await asyncio.wait({ending}, timeout=patience_s)
+    if not in_time:
+        with suppress(asyncio.CancelledError):  # the command itself is over: its result counts
+            return await asyncio.shield(ending)
+    await asyncio.wait({ending}, timeout=ENDING_S)
     return ending.result() if ending.done() else None
 
 
