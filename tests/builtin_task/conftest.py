@@ -80,7 +80,7 @@ class Writing:
     id_prefix: str = "write"
     description: str = "writing"
     id: str = ""
-    ends: TaskEnd = TaskEnd(True)
+    ends: TaskEnd = field(factory=lambda: TaskEnd(True))
     extra: dict[str, Any] = field(factory=dict)
     over: asyncio.Event = field(factory=asyncio.Event)
     log: TaskLog | None = None

@@ -16,7 +16,18 @@ import pytest
 from toolcrib.testing import ToolHarness
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
-TOOLS = ("Bash", "Edit", "Glob", "Grep", "Read", "Write")
+TOOLS = (
+    "Bash",
+    "Edit",
+    "Glob",
+    "Grep",
+    "Read",
+    "TaskList",
+    "TaskOutput",
+    "TaskStop",
+    "WaitFor",
+    "Write",
+)
 
 
 @pytest.fixture(scope="module")
