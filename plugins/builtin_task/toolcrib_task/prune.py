@@ -25,8 +25,8 @@ KEPT_BYTES = 1 << 30
 IDLE_S = 86_400
 """How long a folder without a row is kept: a call may still be running that fills its log."""
 _ALL = (
-    "SELECT number, task_id, host, pid, started, info, kept, mark, output_bytes, delivered"
-    " FROM tasks ORDER BY number"
+    "SELECT number, task_id, session, host, pid, started,"
+    " info, kept, mark, output_bytes, delivered FROM tasks"
 )
 
 
@@ -39,25 +39,27 @@ class _Row:
     told: bool
 
 
-def prune(database: Database, folder: Path) -> None:
+def prune(database: Database, folder: Path, session: str, *, kept_bytes: int = KEPT_BYTES) -> None:
     """Remove tasks by age and by size; those that a living session has stay in any case.
 
-    Rows go before folders, so that nobody takes over a task whose files are going. A folder that
-    stays behind is removed by a later call.
+    Those of `session` stay as well, whatever the clock says. Rows go before folders, so that nobody
+    takes over a task whose files are going; a folder that stays behind is removed by a later call.
     """
     sizes = dict(_folders(folder))
     with database.transaction() as connection:
         rows = connection.execute(_ALL).fetchall()
-        free = [row for row in map(_free, rows) if row is not None]
-        removed = {row.task_id for row in free if row.old}
-        emptied = _over_budget(free, {n: s for n, s in sizes.items() if n not in removed})
-        removed |= {row.task_id for row in free if row.told and row.task_id in emptied}
+        unknown = sizes.keys() - {row[1] for row in rows}
+        idle = {name for name in unknown if _idle(folder / name)}
+        free = [row for values in rows if (row := _free(values, session)) is not None]
+        old = {row.task_id for row in free if row.old}
+        excess = sum(size for name, size in sizes.items() if name not in old | idle) - kept_bytes
+        emptied = _over_budget(free, sizes, excess)
+        told = {row.task_id for row in free if row.told}
         connection.executemany(
-            "DELETE FROM tasks WHERE task_id = ?", [(task_id,) for task_id in removed]
+            "DELETE FROM tasks WHERE task_id = ?",
+            [(task_id,) for task_id in old | (emptied & told)],
         )
-    known = {row[1] for row in rows}
-    idle = [name for name in sizes if name not in known and _idle(folder / name)]
-    for name in {*removed, *emptied, *idle} & sizes.keys():
+    for name in (old | emptied | idle) & sizes.keys():
         shutil.rmtree(folder / name, ignore_errors=True)
     for file in folder.glob(f"{database.file.name}.broken-*"):
         with contextlib.suppress(OSError):
@@ -65,17 +67,17 @@ def prune(database: Database, folder: Path) -> None:
                 file.unlink()
 
 
-def _free(values: tuple[Any, ...]) -> _Row | None:
+def _free(values: tuple[Any, ...], session: str) -> _Row | None:
     """A row that may go; None when a session has it, or its process runs on."""
-    number, task_id, host, pid, started, *record = values
+    number, task_id, last_session, host, pid, started, *record = values
+    gone = owner_gone(host, pid, started)
     try:
         row = read_row(*record)
     except ValueError:
-        return _Row(number, task_id, old=True, over=True, told=True)
+        return _Row(number, task_id, old=True, over=True, told=True) if gone else None
     info = row.info
     old = _age(info.ended_at or info.started_at) > KEPT_S
-    elsewhere = host is not None and host != this_host()
-    if not (owner_gone(host, pid, started) or (elsewhere and old)):
+    if last_session == session or not (gone or (old and host != this_host())):
         return None
     if info.active and row.mark is not None and row.mark.alive():
         return None
@@ -83,14 +85,16 @@ def _free(values: tuple[Any, ...]) -> _Row | None:
     return _Row(number, task_id, old=old, over=not info.active, told=told)
 
 
-def _over_budget(free: Iterable[_Row], sizes: Mapping[str, int]) -> set[str]:
-    """Whose folders have to go for the others to fit: told ones first, and the oldest first."""
-    excess = sum(sizes.values()) - KEPT_BYTES
+def _over_budget(free: Iterable[_Row], sizes: Mapping[str, int], excess: int) -> set[str]:
+    """Whose folders have to go for `excess` bytes: told ones first, and the oldest first.
+
+    Of a task whose end was not told the row stays, to tell it.
+    """
     chosen: set[str] = set()
     for row in sorted(free, key=lambda row: (not row.told, row.number)):
         if excess <= 0:
             break
-        if row.over and row.task_id in sizes:
+        if row.over and not row.old and row.task_id in sizes:
             chosen.add(row.task_id)
             excess -= sizes[row.task_id]
     return chosen

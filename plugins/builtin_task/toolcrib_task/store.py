@@ -162,7 +162,7 @@ class TaskStore:
     def prune(self) -> None:
         """Remove what is too old, or too much, and that no session looks after."""
         if self._folder.is_dir():
-            self._do(lambda database: prune(database, self._folder), None)
+            self._do(lambda database: prune(database, self._folder, self._session), None)
 
     def release(self, kept: Iterable[str]) -> None:
         """Leave everything to the sessions to come; the tasks named in `kept` go on."""
