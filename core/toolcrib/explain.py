@@ -11,8 +11,9 @@ from toolcrib.agent import Agent
 from toolcrib.contract.call import ToolCall
 from toolcrib.errors import Notice
 from toolcrib.permissions.case import Case
-from toolcrib.permissions.chain import Judgement, judge, with_overridden
+from toolcrib.permissions.chain import judge, with_overridden
 from toolcrib.permissions.lint import lint_rules
+from toolcrib.permissions.policies import Judgement
 from toolcrib.pipeline.flight import Flight, drive
 from toolcrib.pipeline.preflight import preflight
 from toolcrib.pipeline.prepare import resolve

@@ -14,7 +14,8 @@ import pytest
 import toolcrib
 from toolcrib.contract.hooks import PolicyName
 from toolcrib.explain import explain_call
-from toolcrib.permissions.chain import Judgement
+from toolcrib.permissions import policies
+from toolcrib.permissions.policies import Judgement
 from toolcrib.testing import ToolHarness
 
 Check = Callable[..., Any]
@@ -545,6 +546,4 @@ async def test_explaining_runs_nothing(open_crib: Open, workspace: Path) -> None
 
 
 def test_every_policy_that_can_be_named_is_asked() -> None:
-    from toolcrib.permissions.chain import _POLICIES
-
-    assert tuple(_POLICIES) == POLICIES
+    assert tuple(policies.POLICIES) == POLICIES

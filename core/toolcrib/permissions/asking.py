@@ -13,8 +13,8 @@ from toolcrib.errors import ToolcribError
 from toolcrib.interactions import new_id
 from toolcrib.permissions.approved import Approved
 from toolcrib.permissions.case import Case
-from toolcrib.permissions.chain import Judgement
 from toolcrib.permissions.grants import grants
+from toolcrib.permissions.policies import Judgement
 from toolcrib.permissions.ruleset import PATH_DOMAINS
 from toolcrib.redaction import redacted, secret_values
 

@@ -1,55 +1,32 @@
-"""The policies that judge a call, one after the other, until one decides."""
+"""Asks the policies and the plugins about a call, one after the other, until one decides."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Iterator, Sequence
 from itertools import takewhile
-from time import monotonic
-from typing import TYPE_CHECKING, Literal, get_args
-from weakref import WeakKeyDictionary
+from typing import get_args
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from toolcrib.contract.answers import Approve, Ask, Deny, PermissionAnswer
 from toolcrib.contract.hooks import PolicyName
 from toolcrib.permissions.case import Case
-from toolcrib.permissions.commands import shown
-from toolcrib.permissions.ruleset import PreparedRule
-from toolcrib.permissions.touched import Match
+from toolcrib.permissions.policies import (
+    POLICIES,
+    Answer,
+    Judgement,
+    Policy,
+    Verdict,
+    possible_deny,
+)
 from toolcrib.plugins.hook_calls import Implementation, discard
 from toolcrib.plugins.loader import describe
 
-if TYPE_CHECKING:
-    from toolcrib.config.own import OwnFiles
-    from toolcrib.contract.call import SessionView
-
-Verdict = Literal["deny", "ask", "allow"]
-
-
-@frozen(kw_only=True)
-class Judgement:
-    """What was decided of a call, by which policy, and what else spoke of it.
-
-    `rule` is the pattern of the rule that decided and `source` its `file:line`, or the name of
-    the plugin whose policy decided. `overridden` names the rules that matched too and lost.
-    `once` says that an approval can hold for this one call only.
-    """
-
-    decision: Verdict
-    policy: str
-    rule: str | None = None
-    source: str | None = None
-    reason: str | None = None
-    overridden: tuple[str, ...] = ()
-    once: bool = False
-
-
-_OWN_FILES_FOR_S = 1.0
-_known_own_files: WeakKeyDictionary[SessionView, tuple[float, OwnFiles]] = WeakKeyDictionary()
-
-Answer = Judgement | None
-Policy = Callable[[Case], Answer | Awaitable[Answer]]
+_FIRST: tuple[PolicyName, ...] = ("auto-mode-ask-user-question-deny", "user-configured-deny")
+"""Nothing goes in front of these."""
+_UNREMEMBERED = frozenset(takewhile(lambda name: name != "session-approval-history", POLICIES))
+"""Those in front of the approvals of the session."""
 
 
 def judge(
@@ -61,7 +38,7 @@ def judge(
     its `before` or `after` puts it, else right behind the deny rules. Whoever raises, denies. The
     answer is awaitable when a policy or plugin has to wait for something.
     """
-    steps = iter(_in_order(implementations) if implementations else _POLICIES.values())
+    steps = iter(_in_order(implementations) if implementations else POLICIES.values())
     return _go_on(steps, case)
 
 
@@ -85,11 +62,6 @@ async def _wait_for(awaited: Awaitable[Answer], steps: Iterator[Policy], case: C
     return answer
 
 
-def denied_by_rule(case: Case) -> Judgement | None:
-    """What a deny rule says against a call that a plugin allowed, or None."""
-    return _deny_rules(case) or _possible_deny(case)
-
-
 def with_overridden(judgement: Judgement, case: Case) -> Judgement:
     """The judgement with the rules that spoke of the call too, and lost."""
     # A deny rule that may be meant is asked about: its decision is not that of the judgement.
@@ -109,8 +81,8 @@ def with_overridden(judgement: Judgement, case: Case) -> Judgement:
 
 def _in_order(implementations: Sequence[Implementation]) -> list[Policy]:
     """The policies and the plugins, in the order in which they are asked."""
-    before: dict[str, list[Policy]] = {name: [] for name in _POLICIES}
-    after: dict[str, list[Policy]] = {name: [] for name in _POLICIES}
+    before: dict[str, list[Policy]] = {name: [] for name in POLICIES}
+    after: dict[str, list[Policy]] = {name: [] for name in POLICIES}
     for each in implementations:
         if each.before in before and each.before not in _FIRST:
             place, side = each.before, before
@@ -121,7 +93,7 @@ def _in_order(implementations: Sequence[Implementation]) -> list[Policy]:
         once = place in _UNREMEMBERED or (place == "session-approval-history" and side is before)
         side[place].append(_plugin(each, once=once))
     steps: list[Policy] = []
-    for name, policy in _POLICIES.items():
+    for name, policy in POLICIES.items():
         steps += [*before[name], policy, *after[name]]
     return steps
 
@@ -151,7 +123,7 @@ def _plugin(implementation: Implementation, *, once: bool) -> Policy:
 
 def _within_deny_rules(opinion: Answer, case: Case) -> Answer:
     if opinion is not None and opinion.decision == "allow":
-        return _possible_deny(case) or opinion
+        return possible_deny(case) or opinion
     return opinion
 
 
@@ -177,249 +149,3 @@ def _failed(error: BaseException, implementation: Implementation, case: Case) ->
     case.session.report(name, "check_permission", describe(error))
     reason = f"it failed while judging the call: {describe(error)}"
     return Judgement(decision="deny", policy=name, source=name, reason=reason)
-
-
-def _by_rule(
-    rule: PreparedRule, policy: str, decision: Verdict, reason: str | None = None
-) -> Judgement:
-    written = rule.rule
-    return Judgement(
-        decision=decision,
-        policy=policy,
-        rule=written.pattern,
-        source=written.source,
-        reason=reason or written.reason or f"the rule {written.pattern!r} says so",
-    )
-
-
-def _auto_question(case: Case) -> Answer:
-    if case.session.mode != "auto" or case.call.domain != "question":
-        return None
-    return Judgement(
-        decision="deny",
-        policy="auto-mode-ask-user-question-deny",
-        reason="nobody answers questions in mode 'auto': decide yourself, and say what you assumed",
-    )
-
-
-def _deny_rules(case: Case) -> Answer:
-    for rule, match in case.denying:
-        if match is Match.YES:
-            return _by_rule(rule, "user-configured-deny", "deny")
-    return None
-
-
-def _possible_deny(case: Case) -> Answer:
-    """A call of which it cannot be said that no deny rule forbids it."""
-    rule = next((rule for rule, _ in case.denying), None)
-    if rule is None:
-        return None
-    pattern = rule.rule.pattern
-    why = case.analysis.unanalysable if case.analysis else None
-    what = why or (case.doubtful(rule) if rule in case.rules.paths["deny"] else None)
-    because = f" ({what})" if what else ""
-    if case.session.mode == "auto":
-        reason = f"it may do what the rule {pattern!r} forbids{because}, and nobody can be asked"
-        return _by_rule(rule, "possible-deny-ask", "deny", reason)
-    if case.approved_in_session() is not None:
-        return None
-    reason = f"it may do what the rule {pattern!r} forbids{because}"
-    return _by_rule(rule, "possible-deny-ask", "ask", reason)
-
-
-def _configuration_write(case: Case) -> Answer:
-    """A call that may change what calls may do: the configuration, and which workspace is trusted.
-
-    Nothing that was allowed beforehand counts here, for it may be what such a call wrote.
-    """
-    written = [e for e in case.effects if e.operation == "write" and e.path is not None]
-    if not written:
-        return None
-    own, auto = _own_files(case.session), case.session.mode == "auto"
-    for effect in written:
-        if own.controls(str(effect.path), recursive=effect.recursive):
-            reason = f"{effect.word or effect.path} decides what tools may do"
-            return Judgement(
-                decision="deny" if auto else "ask",
-                policy="configuration-write-ask",
-                reason=reason + (", and nobody can be asked in mode 'auto'" if auto else ""),
-                once=True,
-            )
-    return None
-
-
-def _own_files(session: SessionView) -> OwnFiles:
-    """The files of toolcrib itself, as they were less than a second ago."""
-    from toolcrib.config.own import OwnFiles
-
-    now = monotonic()
-    known = _known_own_files.get(session)
-    if known is None or known[0] < now:
-        files = OwnFiles.of(
-            session.workspace.root,
-            session.environment,
-            trusted=session.settings.workspace_trusted,
-        )
-        known = _known_own_files[session] = (now + _OWN_FILES_FOR_S, files)
-    return known[1]
-
-
-def _dangerous_command(case: Case) -> Answer:
-    danger = case.analysis.dangerous if case.analysis else None
-    guarded = case.session.settings.permission.dangerous_command_guard
-    if danger is None or not guarded or case.session.mode == "auto":
-        return None
-    return Judgement(decision="ask", policy="dangerous-command-ask", reason=danger, once=True)
-
-
-def _auto_mode(case: Case) -> Answer:
-    if case.session.mode != "auto":
-        return None
-    respects = case.session.settings.permission.auto_respects_ask
-    if respects and case.secret and case.allowing() is None:
-        return Judgement(
-            decision="deny",
-            policy="auto-mode-secret-deny",
-            reason=f"{case.secret} may hold secrets and nobody can be asked in mode 'auto'",
-        )
-    return Judgement(decision="allow", policy="auto-mode-approve", reason="mode 'auto'")
-
-
-def _session_approvals(case: Case) -> Answer:
-    rule = case.approved_in_session()
-    if rule is None:
-        return None
-    return _by_rule(rule, "session-approval-history", "allow", "approved for this session")
-
-
-def _ask_rules(case: Case) -> Answer:
-    for rule, _ in case.speaking("ask"):
-        return _by_rule(rule, "user-configured-ask", "ask")
-    return None
-
-
-def _allow_rules(case: Case) -> Answer:
-    rule = case.allowing()
-    if rule is None:
-        return None
-    if case.analysis is not None and not case.own_match(rule):
-        reason = "its commands do nothing that needs a rule"
-        return Judgement(decision="allow", policy="user-configured-allow", reason=reason)
-    return _by_rule(rule, "user-configured-allow", "allow")
-
-
-def _sensitive_file(case: Case) -> Answer:
-    if case.secret is None:
-        return None
-    reason = f"{case.secret} may hold secrets"
-    return Judgement(decision="ask", policy="sensitive-file-access-ask", reason=reason)
-
-
-def _git_control(case: Case) -> Answer:
-    from toolcrib.permissions.git import is_control_path
-
-    for effect in case.effects:
-        path = effect.path
-        if path is None or effect.operation == "list":
-            continue
-        tree = case.work_tree
-        inside = is_control_path(path, tree) or is_control_path(case.links.real(path), tree)
-        below = (
-            tree is not None
-            and effect.recursive
-            and effect.operation == "write"
-            and effect.program != "git"  # its operands are files of the work tree
-            and any(c.startswith(f"{path.rstrip('/')}/") for c in tree.control)
-        )
-        if inside or below:
-            return Judgement(
-                decision="ask",
-                policy="git-control-path-access-ask",
-                reason=f"{effect.word or path} belongs to git itself",
-            )
-    return None
-
-
-def _yolo_mode(case: Case) -> Answer:
-    if case.session.mode != "yolo":
-        return None
-    return Judgement(decision="allow", policy="yolo-mode-approve", reason="mode 'yolo'")
-
-
-def _reads_only(case: Case) -> Answer:
-    """A builtin tool that declares what it touches, and writes none of it."""
-    if case.analysis is not None:
-        if not case.session.settings.permission.allow_read_only_commands:
-            return None
-        if not case.analysis.read_only and not case.rest_only_reads():
-            return None
-        reason = "what no rule allows of it only reads, and allow_read_only_commands is set"
-        return Judgement(decision="allow", policy="default-tool-approve", reason=reason)
-    accesses = case.execution.accesses
-    if case.call.source != "builtin" or accesses is None or not accesses.only_reads:
-        return None
-    return Judgement(decision="allow", policy="default-tool-approve", reason="it only reads")
-
-
-def _git_cwd_write(case: Case) -> Answer | Awaitable[Answer]:
-    """A builtin tool that writes files of the workspace that git can bring back."""
-    accesses = case.execution.accesses
-    if case.call.source != "builtin" or case.call.domain not in ("write", "edit"):
-        return None
-    written = accesses.written_paths() if accesses and not accesses.everything else ()
-    workspace = case.session.workspace
-    if not written or case.work_tree is None or not all(map(workspace.contains, written)):
-        return None
-    return _if_git_can(case, written)
-
-
-async def _if_git_can(case: Case, written: tuple[str, ...]) -> Answer:
-    from toolcrib.permissions.git import can_bring_back
-
-    assert case.work_tree is not None
-    if not await can_bring_back(map(case.links.real, written), case.work_tree.root):
-        return None
-    return Judgement(
-        decision="allow",
-        policy="git-cwd-write-approve",
-        reason="the file is in the workspace, and git can bring it back",
-    )
-
-
-def _fallback(case: Case) -> Answer:
-    workspace = case.session.workspace
-    outside = [e.path for e in case.effects if e.operation == "write" and e.path is not None]
-    outside = [path for path in outside if not workspace.contains(path)]
-    reason = "nothing allows it beforehand"
-    if outside and case.analysis is None:
-        reason = f"{outside[0]} lies outside the workspace, and no rule allows to write there"
-    if case.analysis is not None:
-        if case.analysis.unanalysable:
-            reason = f"it cannot be judged beforehand: {case.analysis.unanalysable}"
-        elif left := case.unapproved():
-            lacks = case.allowance(case.rules.own["allow"]).lacking(left[0])
-            reason = f"no rule allows {shown(left)}" + (f": {lacks}" if lacks else "")
-    return Judgement(decision="ask", policy="fallback-ask", reason=reason)
-
-
-_POLICIES: dict[PolicyName, Policy] = {
-    "auto-mode-ask-user-question-deny": _auto_question,
-    "user-configured-deny": _deny_rules,
-    "possible-deny-ask": _possible_deny,
-    "configuration-write-ask": _configuration_write,
-    "dangerous-command-ask": _dangerous_command,
-    "auto-mode-approve": _auto_mode,
-    "session-approval-history": _session_approvals,
-    "user-configured-ask": _ask_rules,
-    "user-configured-allow": _allow_rules,
-    "sensitive-file-access-ask": _sensitive_file,
-    "git-control-path-access-ask": _git_control,
-    "yolo-mode-approve": _yolo_mode,
-    "default-tool-approve": _reads_only,
-    "git-cwd-write-approve": _git_cwd_write,
-    "fallback-ask": _fallback,
-}
-_FIRST: tuple[PolicyName, ...] = ("auto-mode-ask-user-question-deny", "user-configured-deny")
-"""Nothing goes in front of these."""
-_UNREMEMBERED = frozenset(takewhile(lambda name: name != "session-approval-history", _POLICIES))
-"""Those in front of the approvals of the session."""

@@ -7,7 +7,8 @@ from collections.abc import Awaitable, Sequence
 from toolcrib.contract.answers import BeforeAnswer, Veto
 from toolcrib.contract.call import SessionView, ToolCall
 from toolcrib.permissions.case import Case
-from toolcrib.permissions.chain import Judgement, denied_by_rule, judge
+from toolcrib.permissions.chain import judge
+from toolcrib.permissions.policies import Judgement, denied_by_rule
 from toolcrib.permissions.ruleset import RuleSet
 from toolcrib.plugins.hook_calls import Implementation
 
