@@ -277,6 +277,7 @@ async def test_a_line_that_was_there_before_is_found(harness: ToolHarness, start
     [
         [b"server ready\n"],
         [b"server re", b"ady"],
+        [b"\xc3", b"\xbc\nserver ready\n"],
         [b"\x1b[3", b"2mserver ready\x1b[0m\n"],
         [b"10%\r", b"50%\r", b"server ready\r\n"],
         [b"x" * 32_760 + b"\nserv", b"er ready"],
@@ -294,6 +295,17 @@ async def test_a_line_that_is_written_piece_by_piece_is_found(
         assert not waiting.done()
         work.write(piece)
     assert "matched_line: server ready" in await waiting
+
+
+async def test_a_character_that_is_written_in_two_pieces_is_one(
+    harness: ToolHarness, start: Making
+) -> None:
+    work = start()
+    waiting = asyncio.ensure_future(wait_for(harness, pattern="^für alle$"))
+    for byte in "für alle\n".encode():
+        await asyncio.sleep(0.07)
+        work.write(bytes([byte]))
+    assert "matched_line: für alle" in await waiting
 
 
 async def test_a_match_in_output_without_line_ends_is_found(

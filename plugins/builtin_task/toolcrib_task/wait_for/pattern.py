@@ -14,6 +14,7 @@ PIECE_BYTES = 32_768
 OVERLAP_CHARS = 4_096
 """How much of a line without an end is looked at again with what follows."""
 _PROGRAM_BYTES = 1 << 20
+_CHARACTER_BYTES = 4
 
 LineMatcher = Callable[[str], bool]
 
@@ -68,9 +69,12 @@ class OutputSearch:
             piece = tasks.output(self.task_id, since=self._offset, max_bytes=PIECE_BYTES)
             if piece is None:
                 return
-            begun = self._begun if piece.start == self._offset else ""
+            begun = self._begun if piece.start - self._offset < _CHARACTER_BYTES else ""
             *lines, last = (begun + piece.text).split("\n")
-            caught_up = piece.end >= piece.total_bytes or piece.end <= self._offset
+            # A character that is half written is left for the next time too.
+            caught_up = (
+                piece.total_bytes - piece.end < _CHARACTER_BYTES or piece.end <= self._offset
+            )
             if caught_up or len(last) > OVERLAP_CHARS:
                 lines.append(last)
             self.found = next(filter(self._matches, lines), None)
