@@ -14,7 +14,7 @@ import pytest
 
 from toolcrib import TaskInfo
 from toolcrib_task.database import Database
-from toolcrib_task.prune import IDLE_S, KEPT_S, prune
+from toolcrib_task.prune import IDLE_S, KEPT_S, KEPT_TASKS, prune
 from toolcrib_task.store import Mark, TaskStore
 
 LONG_AGO = KEPT_S + 3600
@@ -216,3 +216,13 @@ def test_a_task_that_another_session_takes_over_meanwhile_is_whole(
     later.prune()
     assert left(later) == ({task_id}, {task_id})
     taken.close()
+
+
+def test_only_so_many_tasks_are_known_whose_end_was_told(
+    store: TaskStore, later: TaskStore
+) -> None:
+    untold = add(store, told=False)
+    ids = [add(store) for _ in range(KEPT_TASKS + 5)]
+    store.release([])
+    later.prune()
+    assert left(later)[0] == {untold, *ids[5:]}

@@ -6,7 +6,7 @@ import contextlib
 import os
 import shutil
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,17 +22,18 @@ KEPT_S = 30 * 86_400
 """How long a task is known that no session has."""
 KEPT_BYTES = 1 << 30
 """How much the files of tasks may take; of those that are over, the oldest go first."""
+KEPT_TASKS = 1_000
+"""How many tasks are known that no session has and whose end was told, the latest ones."""
 IDLE_S = 86_400
 """How long a folder without a row is kept: a call may still be running that fills its log."""
 _ALL = (
-    "SELECT number, task_id, session, host, pid, started,"
-    " info, kept, mark, output_bytes, delivered FROM tasks"
+    "SELECT task_id, session, host, pid, started,"
+    " info, kept, mark, output_bytes, delivered FROM tasks ORDER BY number"
 )
 
 
 @frozen
 class _Row:
-    number: int
     task_id: str
     old: bool
     over: bool
@@ -48,18 +49,14 @@ def prune(database: Database, folder: Path, session: str, *, kept_bytes: int = K
     sizes = dict(_folders(folder))
     with database.transaction() as connection:
         rows = connection.execute(_ALL).fetchall()
-        unknown = sizes.keys() - {row[1] for row in rows}
-        idle = {name for name in unknown if _idle(folder / name)}
+        unknown = sizes.keys() - {task_id for task_id, *_ in rows}
+        idle = {name: sizes.pop(name) for name in unknown if _idle(folder / name)}
         free = [row for values in rows if (row := _free(values, session)) is not None]
-        old = {row.task_id for row in free if row.old}
-        excess = sum(size for name, size in sizes.items() if name not in old | idle) - kept_bytes
-        emptied = _over_budget(free, sizes, excess)
-        told = {row.task_id for row in free if row.told}
+        gone, emptied = _choose(free, sizes, kept_bytes)
         connection.executemany(
-            "DELETE FROM tasks WHERE task_id = ?",
-            [(task_id,) for task_id in old | (emptied & told)],
+            "DELETE FROM tasks WHERE task_id = ?", [(task_id,) for task_id in gone]
         )
-    for name in (old | emptied | idle) & sizes.keys():
+    for name in (*idle, *((gone | emptied) & sizes.keys())):
         shutil.rmtree(folder / name, ignore_errors=True)
     for file in folder.glob(f"{database.file.name}.broken-*"):
         with contextlib.suppress(OSError):
@@ -69,12 +66,12 @@ def prune(database: Database, folder: Path, session: str, *, kept_bytes: int = K
 
 def _free(values: tuple[Any, ...], session: str) -> _Row | None:
     """A row that may go; None when a session has it, or its process runs on."""
-    number, task_id, last_session, host, pid, started, *record = values
+    task_id, last_session, host, pid, started, *record = values
     gone = owner_gone(host, pid, started)
     try:
         row = read_row(*record)
     except ValueError:
-        return _Row(number, task_id, old=True, over=True, told=True) if gone else None
+        return _Row(task_id, old=True, over=True, told=True) if gone else None
     info = row.info
     old = _age(info.ended_at or info.started_at) > KEPT_S
     if last_session == session or not (gone or (old and host != this_host())):
@@ -82,22 +79,26 @@ def _free(values: tuple[Any, ...], session: str) -> _Row | None:
     if info.active and row.mark is not None and row.mark.alive():
         return None
     told = row.delivered or info.suppressed
-    return _Row(number, task_id, old=old, over=not info.active, told=told)
+    return _Row(task_id, old=old, over=not info.active, told=told)
 
 
-def _over_budget(free: Iterable[_Row], sizes: Mapping[str, int], excess: int) -> set[str]:
-    """Whose folders have to go for `excess` bytes: told ones first, and the oldest first.
+def _choose(
+    free: Collection[_Row], sizes: Mapping[str, int], kept_bytes: int
+) -> tuple[set[str], set[str]]:
+    """Which tasks go, and of which only the folder, since their ends are still to be told.
 
-    Of a task whose end was not told the row stays, to tell it.
+    What was told goes first, and the oldest first.
     """
-    chosen: set[str] = set()
-    for row in sorted(free, key=lambda row: (not row.told, row.number)):
-        if excess <= 0:
-            break
-        if row.over and not row.old and row.task_id in sizes:
-            chosen.add(row.task_id)
+    told = [row for row in free if row.over and row.told]
+    gone = {row.task_id for row in free if row.old}
+    gone |= {row.task_id for row in told[:-KEPT_TASKS]}
+    emptied: set[str] = set()
+    excess = sum(size for task_id, size in sizes.items() if task_id not in gone) - kept_bytes
+    for row in (*told, *(row for row in free if row.over and not row.told)):
+        if excess > 0 and row.task_id in sizes and row.task_id not in gone:
             excess -= sizes[row.task_id]
-    return chosen
+            (gone if row.told else emptied).add(row.task_id)
+    return gone, emptied
 
 
 def _folders(folder: Path) -> Iterator[tuple[str, int]]:

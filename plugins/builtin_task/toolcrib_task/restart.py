@@ -70,6 +70,9 @@ def _wanted(rows: Iterable[tuple[Any, ...]]) -> dict[int, Claimed]:
     wanted: dict[int, Claimed] = {}
     told = 0
     for number, asked, *values in sorted(rows, key=itemgetter(0), reverse=True):
+        *_, delivered = values
+        if delivered and told >= READABLE:
+            continue
         try:
             row = read_row(*values)
         except ValueError:
