@@ -70,6 +70,7 @@ class Hosting:
                 await self._close()
 
     async def _close(self) -> None:
+        self.leaving.closing()
         try:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(FORCED_S if self._forced else None):

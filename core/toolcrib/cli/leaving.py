@@ -68,7 +68,11 @@ class Leaving:
         with contextlib.suppress(Exception):  # the ends were told, whatever became of a stop
             await asyncio.gather(*self._stops)
         self._tell_news(tasks)
-        self._left = tuple(self._running(tasks))
+
+    def closing(self) -> None:
+        """Before the session is closed."""
+        tasks = self._tasks()
+        self._left = tuple(self._running(tasks)) if tasks is not None else ()
 
     def closed(self) -> None:
         """Once the session is closed: tell what goes on, and what was stopped with it."""

@@ -8,11 +8,13 @@ from __future__ import annotations
 import math
 import os
 import sys
+import time
 from collections.abc import Iterable
 
 from attrs import define, field
 
-from toolcrib.processes.table import ProcessTable, read_token
+from toolcrib.processes import table
+from toolcrib.processes.table import ProcessTable
 from toolcrib.processes.tree import NOBODY, TERM_SECONDS, ProcessTree
 
 _SET_CHILD_SUBREAPER = 36
@@ -36,10 +38,14 @@ def adopt_orphans() -> bool:
 
 def with_followers(leaders: Iterable[int]) -> frozenset[int]:
     """Processes that lead a session, and what belongs to their trees, by process id."""
-    found: set[int] = set()
-    for leader in leaders:
-        token = (read_token(leader) or b"").decode("ascii", "replace")
-        found |= {leader, *ProcessTree(leader, token).alive()}
+    found = set(leaders)
+    if found:
+        everyone = table.look_at_all(time.monotonic())
+        for leader in tuple(found):
+            token = table.read_token(leader)
+            marked = set() if token is None else everyone.marked(token.decode("utf-8", "replace"))
+            found |= everyone.members(leader) | marked
+        found = everyone.with_descendants(found)
     return frozenset(found)
 
 
@@ -54,6 +60,10 @@ class Descendants(ProcessTree):
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()
         self._started_at = -math.inf
+
+    def alive(self, since: float = math.inf) -> dict[int, str]:
+        # All orphans are children now; without any, there is nothing to look for.
+        return super().alive(since) if _has_children() else {}
 
     def kill(self) -> None:
         super().kill()

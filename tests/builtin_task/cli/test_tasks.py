@@ -191,15 +191,16 @@ def test_a_kept_task_that_ends_by_itself_tells_its_exit_code(
 def test_after_a_crash_of_its_session_a_task_is_lost_or_stopped(
     home: Home, eventually: Eventually
 ) -> None:
-    session = home.run("sleep 60", "sleep 0.2")
+    session = home.run("sleep 60", "while [ ! -e go ]; do sleep 0.05; done")
     session.kill()
     session.wait()
-    long, short = sorted(home.list(), key=lambda task: str(task["command"]), reverse=True)
-    assert (long["status"], long["session_alive"]) == ("running", False)
+    assert {(task["status"], task["session_alive"]) for task in home.list()} == {("running", False)}
+    (home.workspace / "go").touch()
     eventually(lambda: len(home.list("--active")) == 1)
+    (left,) = home.list("--active")
     assert {task["status"] for task in home.list()} == {"running", "lost"}
-    assert home.tasks("stop", long["task_id"]).status == 0
-    assert not runs(long["pid"]) and short["task_id"] != long["task_id"]
+    assert home.tasks("stop", left["task_id"]).status == 0
+    assert not runs(left["pid"])
 
 
 @pytest.mark.parametrize(

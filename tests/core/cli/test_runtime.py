@@ -50,7 +50,8 @@ def test_calls_act_there(moon: Cli) -> None:
 
 
 def test_the_tools_are_those_that_it_carries(moon: Cli) -> None:
-    assert [tool["name"] for tool in moon("tools", "--json", "--runtime", "moon").json] == ["Bash"]
+    names = {tool["name"] for tool in moon("tools", "--json", "--runtime", "moon").json}
+    assert "Bash" in names and "Write" not in names
     (read,) = moon("explain", "Read", "--json", "--runtime", "moon").json
     assert (read["active"], read["filter"]) == (False, "runtime")
     assert "moon" in read["reason"]
@@ -70,8 +71,9 @@ def test_one_that_cannot_be_used_is_an_error(
 
 def test_the_configured_one_is_used(moon: Cli) -> None:
     moon.configure('default_runtime = "moon"\n')
-    assert [tool["name"] for tool in moon("tools", "--json").json] == ["Bash"]
-    assert len(moon("tools", "--json", "--runtime", "local").json) > 1
+    there = {tool["name"] for tool in moon("tools", "--json").json}
+    here = {tool["name"] for tool in moon("tools", "--json", "--runtime", "local").json}
+    assert "Bash" in there and "Write" in here - there
     moon.configure('default_runtime = "dark"\n')
     assert moon("tools").status == 2
     assert moon("plugins").status == 0
