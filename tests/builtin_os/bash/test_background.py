@@ -49,10 +49,12 @@ def output(crib: ToolHarness, task: TaskInfo) -> str:
     return read.text
 
 
-async def test_the_result_comes_at_once_and_tells_what_was_started(crib: ToolHarness) -> None:
+async def test_the_result_comes_at_once_and_tells_what_was_started(
+    crib: ToolHarness, workspace: Path
+) -> None:
     done = await crib.call(
         "Bash",
-        command="echo out; echo err >&2; sleep 2; echo end",
+        command="echo out; echo err >&2; until [ -e go ]; do sleep 0.02; done; echo end",
         run_in_background=True,
         description="two\nlines  of words",
     )
@@ -72,6 +74,7 @@ async def test_the_result_comes_at_once_and_tells_what_was_started(crib: ToolHar
     assert "status: running\n" in str(done.result.output)
     assert "automatic_notification: true\n" in str(done.result.output)
     assert "toolcrib tasks list" in str(done.result.output)
+    (workspace / "go").touch()
     assert crib.session.tasks is not None
     (task,) = crib.session.tasks.list()
     info = await ended(crib, task)

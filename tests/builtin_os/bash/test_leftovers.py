@@ -112,11 +112,11 @@ async def test_time_out_keeps_the_output_and_leaves_nothing(
     assert "timed out after 1 s" in str(done.result.output)
 
 
-@pytest.mark.parametrize("keep", [False, True])
-async def test_stopping_in_the_background_leaves_nothing(
-    workspace: Path, living: Living, mark: str, keep: bool
+@pytest.mark.parametrize(("keep", "end"), [(False, "stop"), (True, "stop"), (False, "close")])
+async def test_what_runs_in_the_background_leaves_nothing(
+    workspace: Path, living: Living, mark: str, keep: bool, end: str
 ) -> None:
-    """All of the battery at once, kept by the session or not."""
+    """All of the battery at once: stopped, also where it would have been kept, or left."""
     config = {"task": {"kill_grace_period_s": 0.5}}
     async with ToolHarness(workspace, config=config, environ={"TOOLCRIB_TEST_MARK": mark}) as crib:
         tasks = crib.session.tasks
@@ -130,10 +130,28 @@ async def test_stopping_in_the_background_leaves_nothing(
         while not all("early" in _written(tasks, task.task_id) for task in started):
             await asyncio.sleep(0.05)
         await asyncio.sleep(0.2)
-        await asyncio.gather(*(tasks.stop(task.task_id) for task in started))
-        assert living() == []
-        ended = tasks.list(active_only=False)
-        assert {task.status for task in ended} == {"killed"}
+        if end == "stop":
+            await asyncio.gather(*(tasks.stop(task.task_id) for task in started))
+    assert living() == []
+    assert {task.status for task in tasks.list(active_only=False)} == {"killed"}
+
+
+async def test_what_commands_leave_in_the_background_is_stopped(
+    crib: ToolHarness, living: Living, mark: str
+) -> None:
+    """Their own end counts, and their records tell of it."""
+    tasks = crib.session.tasks
+    assert tasks is not None
+    for name, command in LEFT_BEHIND.items():
+        command = command.replace("{long}", f"300.{mark}")
+        await crib.call("Bash", command=command, run_in_background=True, description=name)
+    started = [task.task_id for task in tasks.list(active_only=False)]
+    await tasks.wait(started, timeout_s=30, for_all=True)
+    assert living() == []
+    ended = tasks.list(active_only=False)
+    assert {task.status for task in ended} == {"completed"}
+    assert all("left_running" in task.details for task in ended)
+    assert all(_written(tasks, task.task_id) == "done\n" for task in ended)
 
 
 def _written(tasks: Tasks, task_id: str) -> str:

@@ -22,6 +22,8 @@ Living = Callable[[], list[str]]
 Until = Callable[[str], Awaitable[None]]
 TASK_TOOLS = ("TaskList", "TaskOutput", "TaskStop")
 MOVED = "foreground_output:\n"
+HOLD = "until [ -e go ]; do sleep 0.02; done"
+"""Goes on until the test lets it."""
 
 
 async def known(crib: ToolHarness) -> TaskInfo:
@@ -34,7 +36,8 @@ async def known(crib: ToolHarness) -> TaskInfo:
 
 
 async def finished(crib: ToolHarness) -> tuple[TaskInfo, str]:
-    """How the one task ended, and all that it wrote."""
+    """How the one task ended that was held, and all that it wrote."""
+    (crib.root / "go").touch()
     tasks = crib.session.tasks
     assert tasks is not None
     (task,) = tasks.list(active_only=False)
@@ -50,11 +53,11 @@ def text(done: Completion) -> str:
 
 async def test_a_command_that_takes_too_long_goes_on_in_the_background(crib: ToolHarness) -> None:
     """What it wrote before is in the result, what it writes later only in its log, all once."""
-    done = await crib.call("Bash", command="echo early; sleep 1.5; echo late; exit 3", timeout=1)
+    done = await crib.call("Bash", command=f"echo early; {HOLD}; echo late; exit 3", timeout=1)
     assert (done.outcome, done.result.is_error) == ("executed", False)
     fields, _, shown = text(done).partition(f"\n\n{MOVED}")
     assert shown == "early\n"
-    assert "description: echo early; sleep 1.5; echo late; exit 3\n" in fields
+    assert "description: echo early; until" in fields
     assert "status: running\n" in fields and "timeout_s: 600\n" in fields
     assert "1 s" in fields and "TaskStop" not in fields
     info, output = await finished(crib)
@@ -65,19 +68,21 @@ async def test_a_command_that_takes_too_long_goes_on_in_the_background(crib: Too
 
 
 async def test_the_description_of_the_call_names_the_task(crib: ToolHarness) -> None:
-    done = await crib.call("Bash", command="sleep 1.2", timeout=1, description="take a nap")
-    assert "description: take a nap\n" in text(done)
+    done = await crib.call(
+        "Bash", command=HOLD, timeout=1, description=f"take\n a {'long ' * 20}nap"
+    )
+    assert f"description: take a {'long ' * 20}nap\n" in text(done)
     assert MOVED not in text(done)
 
 
 async def test_a_character_cut_by_the_move_is_whole_in_the_log(crib: ToolHarness) -> None:
-    done = await crib.call("Bash", command=r"printf 'a\xc3'; sleep 1.3; printf '\xa9b'", timeout=1)
+    done = await crib.call("Bash", command=rf"printf 'a\xc3'; {HOLD}; printf '\xa9b'", timeout=1)
     assert text(done).endswith(f"{MOVED}a\ufffd")
     assert (await finished(crib))[1] == "aéb"
 
 
 async def test_long_output_so_far_is_saved(crib: ToolHarness) -> None:
-    done = await crib.call("Bash", command="seq 1 20000; sleep 1.2; echo end", timeout=1)
+    done = await crib.call("Bash", command=f"seq 1 20000; {HOLD}; echo end", timeout=1)
     assert not done.result.is_error and done.result.truncated
     path = text(done).split("output_path: ")[1].split("\n")[0]
     assert Path(path).read_text() == "".join(f"{n}\n" for n in range(1, 20001))
@@ -136,7 +141,7 @@ async def test_the_host_moves_a_command_that_the_model_waits_for(
     """Whatever tools the model has; it is told only of those."""
     if not tools:
         crib.session.disable_tools(*TASK_TOOLS)
-    waiting = asyncio.create_task(crib.call("Bash", command="echo early; sleep 3; echo late"))
+    waiting = asyncio.create_task(crib.call("Bash", command=f"echo early; {HOLD}; echo late"))
     task = await known(crib)
     assert crib.session.tasks is not None
     crib.session.tasks.detach(task.task_id)

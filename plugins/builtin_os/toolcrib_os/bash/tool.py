@@ -124,7 +124,7 @@ class BashTool(Tool[BashInput]):
         work = ShellWork(
             Shell(self._workspace, self._runtime, self._runtimes),
             ShellCommand(args.command, cwd),
-            title_for(args.description or args.command),
+            title_for(args.description, args.command),
         )
         if args.run_in_background and self._tasks is not None:
             return start_in_background(work, self._background_limit(args), self._tasks)

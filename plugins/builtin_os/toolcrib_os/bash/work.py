@@ -127,7 +127,13 @@ class ShellWork:
         return None
 
 
-def title_for(command: str) -> str:
-    """A few words for people on a command that nobody has described."""
-    text = " ".join(encodable(command).split())
+def title_for(description: str | None, command: str) -> str:
+    """A few words for people, in one line: the description, or else the beginning of a command."""
+    if description and (title := _in_a_line(description)):
+        return title
+    text = _in_a_line(command)
     return text if len(text) <= _TITLE_CHARS else f"{text[: _TITLE_CHARS - 3]}..."
+
+
+def _in_a_line(text: str) -> str:
+    return " ".join(encodable(text).split())
