@@ -178,3 +178,28 @@ def test_any_bytes_can_be_read_and_the_tail_is_a_tail(
     assert len(data) - size <= read.start <= read.end == len(data) or not data
     assert read.total_bytes == len(data)
     all_of(log, size)
+
+
+def test_a_character_that_is_still_being_written_is_waited_for(tmp_path: Path) -> None:
+    log = log_in(tmp_path)
+    log.save()
+    log.write("a é".encode()[:-1])
+    first = log.read(since=0, max_bytes=100)
+    assert (first.text, first.end) == ("a ", 2)
+    assert log.read(since=2, max_bytes=100).text == ""
+    log.write("é".encode()[1:])
+    assert log.read(since=2, max_bytes=100).text == "é"
+    log.write(b"\xc3")
+    log.close()
+    assert log.read(since=4, max_bytes=100).text == "\N{REPLACEMENT CHARACTER}"
+
+
+def test_an_escape_sequence_is_not_read_in_two(tmp_path: Path) -> None:
+    log = log_in(tmp_path)
+    log.save()
+    log.write(b"red: \x1b[3")
+    first = log.read(since=0, max_bytes=100)
+    assert first.text == "red: "
+    log.write(b"1mnow")
+    assert log.read(since=first.end, max_bytes=100).text == "now"
+    log.close()

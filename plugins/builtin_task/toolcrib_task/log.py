@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import deque
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +17,8 @@ EXIT_NAME = "exit"
 RING_BYTES = 1 << 20
 """How much is held in memory: before there is a file, or of the end when the file is full."""
 _ENDED_RING_BYTES = 1 << 16
+_SEQUENCE_BYTES = 70
+_BEGUN_SEQUENCE = re.compile(rb"\x1b(?:\[[0-?]{0,64})?[ -/]{0,4}\Z")
 
 
 @define(eq=False)
@@ -48,6 +51,7 @@ class OutputLog:
     _saved: bool = False
     _full: bool = False
     _written_by_others: bool = False
+    _ended: bool = False
 
     @property
     def task_id(self) -> str:
@@ -127,6 +131,7 @@ class OutputLog:
 
     def close(self) -> None:
         """Nothing is written any more; it can still be read."""
+        self._ended = True
         self._look()
         if self._ring:
             rest = b"".join(self._ring)[-_ENDED_RING_BYTES:]
@@ -158,10 +163,12 @@ class OutputLog:
         if self._ring and kept <= start < ring_start:
             start = ring_start
         data = self._bytes_at(start, max_bytes, kept, ring_start)
-        skipped = _continuation_bytes(data) if start > 0 else 0
+        skipped = _continuation_bytes(data) if start not in (0, since) else 0
         data = data[skipped:]
         if start + skipped + len(data) < total or since is not None:
-            data = data[: len(data) - _begun_character(data)] or data
+            whole = data[: len(data) - _begun(data)]
+            # A running task is about to finish what it has begun; whoever follows it waits.
+            data = whole or (data if self._ended or len(data) >= max_bytes else b"")
         text = TerminalText()
         return TaskOutput(
             text=text.feed(data) + text.finish(),
@@ -263,6 +270,12 @@ def _continuation_bytes(data: bytes) -> int:
         if byte & 0xC0 != 0x80:
             return count
     return 0
+
+
+def _begun(data: bytes) -> int:
+    """How many bytes at the end are the beginning of a character or of an escape sequence."""
+    sequence = _BEGUN_SEQUENCE.search(data, max(0, len(data) - _SEQUENCE_BYTES))
+    return len(data) - sequence.start() if sequence else _begun_character(data)
 
 
 def _begun_character(data: bytes) -> int:

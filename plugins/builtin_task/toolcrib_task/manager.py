@@ -308,6 +308,7 @@ class TaskManager:
         else:
             task.status, task.stop_reason = info.status, info.stop_reason
             task.ended_at = info.ended_at
+            task.log.close()
             task.ended.set()
 
     def _watch_restored(self) -> None:
