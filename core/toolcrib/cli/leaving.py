@@ -106,12 +106,15 @@ class Leaving:
         return [task for task in tasks.list() if task.started_at >= self._began]
 
     async def _see_out(self, tasks: Tasks) -> None:
-        began = time.monotonic()
+        began, told = time.monotonic(), ""
         running = self._running(tasks)
         while running:
             verb = "waiting for" if self._reason is None else "stopping"
             if not self._quiet:
-                self._line.show(f"{verb} {_named(running)}, {time.monotonic() - began:.0f} s")
+                elapsed = time.monotonic() - began
+                text = f"{verb} {_named(running)}, {elapsed:.0f} s"
+                self._line.show(text, now=verb != told)
+            told = verb
             await tasks.wait([task.task_id for task in running], timeout_s=EVERY_S)
             infos = [tasks.get(task.task_id) for task in running]
             ended = [info for info in infos if info is not None and not info.active]

@@ -24,13 +24,14 @@ class StatusLine:
         self._shown = False
         self._said = -SAID_EVERY_S
 
-    def show(self, text: str) -> None:
+    def show(self, text: str, *, now: bool = False) -> None:
+        """Tell how far it is; `now` if something else begins, so that it cannot wait."""
         text = printable(text)
         if self._terminal:
             self._shown = True
             # What is longer than a row could not be cleared any more.
             write_error(_CLEAR + text[: _columns() - 1])
-        elif monotonic() - self._said >= SAID_EVERY_S:
+        elif now or monotonic() - self._said >= SAID_EVERY_S:
             self._said = monotonic()
             tell(text)
 

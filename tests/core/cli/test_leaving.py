@@ -126,6 +126,38 @@ def test_kept_tasks_go_on_and_people_are_told_how_to_stop_them(
     wait_for_end(pid)
 
 
+def test_the_configuration_can_keep_tasks_and_the_option_decides(
+    cli: Cli, run: Callable[..., Any]
+) -> None:
+    cli.configure("[task]\nkeep_alive_on_exit = true\n")
+    run(calls=[background("sleep 60", "kept")])
+    run("--on-exit", "stop", calls=[background("sleep 60", "stopped")])
+    (left,) = cli("tasks", "list", "--json", "--active").json
+    assert left["description"] == "kept"
+    cli("tasks", "stop", "--all")
+
+
+def test_a_call_that_was_moved_to_the_background_is_not_kept(
+    cli: Cli, run: Callable[..., Any], written_pid: Callable[[], int]
+) -> None:
+    moved = foreground("echo $$ > pid; exec sleep 60")
+    moved["arguments"]["timeout"] = 1
+    ran = run("--on-exit", "keep", calls=[moved])
+    assert not ran.records[0]["is_error"]
+    assert not psutil.pid_exists(written_pid())
+    assert "stopped" in ran.err and cli("tasks", "list", "--json", "--active").json == []
+
+
+def test_what_an_earlier_session_left_running_is_not_waited_for(
+    cli: Cli, run: Callable[..., Any]
+) -> None:
+    run("--on-exit", "keep", calls=[background("sleep 60", "kept")])
+    ran = run("--on-exit", "wait", calls=[background("true", "short")])
+    assert ran.status == 0 and "kept" not in ran.err
+    assert len(cli("tasks", "list", "--json", "--active").json) == 1
+    cli("tasks", "stop", "--all")
+
+
 def test_an_end_that_nobody_took_is_told_once(cli: Cli, run: Callable[..., Any]) -> None:
     ran = run(calls=[background("exit 4", "testing"), foreground("sleep 0.5")])
     assert "testing" in ran.err and "exit code 4" in ran.err
@@ -137,6 +169,32 @@ def test_a_single_call_is_no_different(cli: Cli, written_pid: Callable[[], int])
     ran = cli("call", "Bash", json.dumps(command), "--mode", "yolo")
     assert ran.status == 0 and "a server" in ran.err
     assert not psutil.pid_exists(written_pid())
+
+
+def test_at_a_terminal_ctrl_c_ends_the_waiting(cli: Cli, written_pid: Callable[[], int]) -> None:
+    pexpect = pytest.importorskip("pexpect")
+    task = background("echo $$ > pid; exec sleep 60", "a server")
+    (cli.workspace / "calls.json").write_text(json.dumps(task))
+    shown = pexpect.spawn(
+        cli.program,
+        ["run", "calls.json", "--mode", "yolo", "--on-exit", "wait"],
+        cwd=str(cli.workspace),
+        env=cli.environ,
+        dimensions=(40, 60),
+        encoding="utf-8",
+        timeout=30,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    shown.expect("waiting for .* 0 s|waiting for")
+    shown.expect("\r\x1b\\[Kwaiting for")
+    pid = written_pid()
+    shown.sendintr()
+    shown.expect("interrupted")
+    shown.expect("stopped by the user")
+    shown.expect(pexpect.EOF)
+    shown.close()
+    assert shown.exitstatus == 130
+    assert not psutil.pid_exists(pid)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

@@ -9,9 +9,8 @@ import time
 from collections.abc import Iterator, Sequence
 
 import click
-from attrs import evolve
 
-from toolcrib import STOPPED_BY_USER, ToolcribError
+from toolcrib import STOPPED_BY_USER
 from toolcrib_task.cli.listing import in_workspace
 from toolcrib_task.cli.shared import (
     all_tasks,
@@ -88,19 +87,24 @@ def command(
 async def _stop_all(store: TaskStore, tasks: Sequence[Stored], reason: str, grace_s: float) -> bool:
     """Stop them at the same time; tell whether all could be stopped."""
     with _progress(len(tasks)):
-        problems = await asyncio.gather(
-            *(_stop(store, task, reason or STOPPED_BY_USER, grace_s) for task in tasks)
-        )
-    for task, problem in zip(tasks, problems, strict=True):
-        if problem is not None:
-            tell(problem)
+        ends = (_stop(store, task, reason or STOPPED_BY_USER, grace_s) for task in tasks)
+        found = await asyncio.gather(*ends)
+        problems = {task.info.task_id: problem for task, problem in zip(tasks, found, strict=True)}
+        ended = [task for task in tasks if problems[task.info.task_id] is None]
+        now = await _as_written_down(store, ended)
+    for task in now:
+        if task.info.active:
+            problem = "has no process here any more, but its session goes on with it"
+            problems[task.info.task_id] = f"{named(task.info)} {problem}"
         else:
-            click.echo(printable(how_it_is(_now(store, task).info)))
-    return not any(problems)
+            click.echo(printable(how_it_is(task.info)))
+    for problem in filter(None, problems.values()):
+        tell(problem)
+    return not any(problems.values())
 
 
 async def _stop(store: TaskStore, task: Stored, reason: str, grace_s: float) -> str | None:
-    """Stop one task; what is wrong when it cannot be."""
+    """End the processes of a task; what is wrong when they cannot be ended."""
     info = task.info
     if not info.active:
         return None
@@ -112,25 +116,19 @@ async def _stop(store: TaskStore, task: Stored, reason: str, grace_s: float) -> 
     if survivors:
         left = ", ".join(f"{name} ({pid})" for pid, name in survivors.items())
         return f"{named(info)} has processes that could not be ended: {left}"
-    if not await _written_down(store, task):
-        return f"{named(info)} has no process any more here, but its session goes on with it"
     return None
 
 
-async def _written_down(store: TaskStore, task: Stored) -> bool:
+async def _as_written_down(store: TaskStore, tasks: Sequence[Stored]) -> list[Stored]:
+    """The tasks once their sessions have noted that they ended, or have not for a while."""
     deadline = time.monotonic() + _WRITTEN_S
-    while _now(store, task).info.active:
-        if time.monotonic() > deadline:
-            return False
+    while True:
+        known = {task.info.task_id: task for task in all_tasks(store)}
+        # What was forgotten meanwhile had ended.
+        now = [known[task.info.task_id] for task in tasks if task.info.task_id in known]
+        if not any(task.info.active for task in now) or time.monotonic() > deadline:
+            return now
         await asyncio.sleep(_LOOK_EVERY_S)
-    return True
-
-
-def _now(store: TaskStore, task: Stored) -> Stored:
-    try:
-        return find_task(store, task.info.task_id)
-    except ToolcribError:  # forgotten meanwhile
-        return evolve(task, info=evolve(task.info, status="lost"))
 
 
 @contextlib.contextmanager
