@@ -161,6 +161,23 @@ def test_what_a_killed_host_has_left_running_is_ended(state: State, command: str
     assert restored.mark is not None and not restored.mark.alive()
 
 
+def test_what_was_started_just_before_the_host_died_is_ended(state: State) -> None:
+    program = """
+        task_id = store.new_id("bash")
+        store.add(task(task_id), kept=False, mark=Mark.of_unstarted(sys.argv[4]))
+        environment = {**os.environ, "TOOLCRIB_CALL": sys.argv[4]}
+        subprocess.Popen(["sleep", "1000"], env=environment, start_new_session=True)
+        say(task_id)
+        time.sleep(1000)
+    """
+    host = state.host(program, state.token())
+    (task_id,) = host.hear()
+    host.kill()
+    restored = only(state.store().take_over())
+    assert (restored.info.task_id, restored.info.status) == (task_id, "lost")
+    until(lambda: not state.running())
+
+
 def test_a_host_that_does_not_wait_for_what_it_kills_is_dead_all_the_same(state: State) -> None:
     """A process that nobody has buried yet still has its number and its start."""
     host = state.host(START_AND_WAIT, state.token(), "sleep 1000", "")

@@ -115,6 +115,15 @@ def test_a_task_is_known_with_all_its_changes(opened: Opening) -> None:
     assert not opened("other").all()[0].delivered
 
 
+def test_a_task_that_could_not_begin_is_forgotten(opened: Opening) -> None:
+    store = opened()
+    store.add(task(FIRST), kept=False, mark=Mark.of_unstarted(FIRST))
+    store.add(task(SECOND), kept=False, mark=None)
+    store.forget(FIRST)
+    store.update(task(FIRST))
+    assert [stored.info.task_id for stored in opened("s2").all()] == [SECOND]
+
+
 def test_tasks_are_listed_as_they_were_written_down_whatever_the_clock_says(
     opened: Opening,
 ) -> None:
@@ -199,7 +208,7 @@ _INFOS = st.builds(
     timeout_s=st.none() | _SECONDS,
     details=st.dictionaries(_TEXT, _JSON, max_size=3),
 )
-_MARKS = st.builds(Mark, pid=st.integers(1, 1 << 22), started=st.none() | _TEXT, token=_TEXT)
+_MARKS = st.builds(Mark, pid=st.integers(0, 1 << 22), started=st.none() | _TEXT, token=_TEXT)
 
 
 @settings(max_examples=60, deadline=None)

@@ -142,6 +142,6 @@ def _info(values: Mapping[str, Any]) -> TaskInfo:
 
 def _mark(values: Mapping[str, Any]) -> Mark:
     mark = Mark(**values)
-    if not isinstance(mark.pid, int) or not isinstance(mark.token, str) or mark.pid < 1:
+    if not isinstance(mark.pid, int) or not isinstance(mark.token, str) or mark.pid < 0:
         raise ValueError("no mark of a process")
     return mark
