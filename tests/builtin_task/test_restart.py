@@ -165,8 +165,12 @@ def test_what_was_started_just_before_the_host_died_is_ended(state: State) -> No
     program = """
         task_id = store.new_id("bash")
         store.add(task(task_id), kept=False, mark=Mark.of_unstarted(sys.argv[4]))
-        environment = {**os.environ, "TOOLCRIB_CALL": sys.argv[4]}
-        subprocess.Popen(["sleep", "1000"], env=environment, start_new_session=True)
+        subprocess.Popen(
+            ["sleep", "1000"],
+            env={**os.environ, "TOOLCRIB_CALL": sys.argv[4]},
+            stdout=subprocess.DEVNULL,
+            start_new_session=True,
+        )
         say(task_id)
         time.sleep(1000)
     """
