@@ -111,11 +111,13 @@ def state(tmp_path: Path) -> Iterator[State]:
     state = State(tmp_path / "tasks")
     yield state
     for host in state.hosts:
+        host.process.kill()
+    for token in state.tokens:
+        ProcessTree.marked(token).kill()
+    for host in state.hosts:
         host.kill()
     for store in state.stores:
         store.close()
-    for token in state.tokens:
-        ProcessTree.marked(token).kill()
 
 
 def until(true: Callable[[], Any]) -> None:
