@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 FORCED_S = 1.0
 """How long closing may take when everything was killed already."""
+_INTERRUPTED = 130
 _NAMED = 5
 
 
@@ -59,6 +60,8 @@ class Hosting:
             asyncio.run(self._run(work))
         except asyncio.CancelledError:
             tell("ended without waiting for what runs")
+        except KeyboardInterrupt:  # only threads are left, and nobody wants to wait for them
+            os._exit(self.status or _INTERRUPTED)
 
     async def _run(self, work: Callable[[], Awaitable[None]]) -> None:
         self._main = asyncio.current_task()
@@ -68,6 +71,8 @@ class Hosting:
                 await self.leaving.end()
             finally:
                 await self._close()
+                if self.signal:
+                    self._exit_soon()
 
     async def _close(self) -> None:
         self.leaving.closing()
@@ -131,7 +136,10 @@ class Hosting:
             Descendants(with_followers(self.leaving.kept())).kill()
         assert self._main is not None
         self._main.cancel()
-        # Whatever else does not want to end.
+        self._exit_soon()
+
+    def _exit_soon(self) -> None:
+        """Wait no longer than that for threads and for whatever else does not want to end."""
         asyncio.get_running_loop().call_later(2 * FORCED_S, os._exit, self.status)
 
 

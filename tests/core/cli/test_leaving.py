@@ -247,6 +247,39 @@ def test_a_signal_during_a_batch_stops_background_tasks_too(
     assert not psutil.pid_exists(pid)
 
 
+STUCK = """
+import asyncio, time, toolcrib
+
+@toolcrib.tool(accesses=toolcrib.Accesses.none())
+async def Stuck() -> str:
+    "Do not end."
+    open("pid", "w").write("1\\n")
+    await asyncio.to_thread(time.sleep, 600)
+    return ""
+
+@toolcrib.hookimpl
+def contribute_tool():
+    return toolcrib.ToolContribution(name="Stuck", factory=Stuck)
+"""
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_thread_that_does_not_end_keeps_nobody_waiting(
+    start: Callable[..., Any],
+    install: Callable[[str, str], None],
+    written_pid: Callable[[], int],
+    times: int,
+) -> None:
+    install("stuck", STUCK)
+    with start(batches=[[{"id": "1", "name": "Stuck", "arguments": {}}]]) as process:
+        written_pid()
+        for _ in range(times):
+            process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert json.loads(out)["outcome"] == "aborted"
+
+
 def test_a_hangup_is_ignored_under_nohup(cli: Cli, written_pid: Callable[[], int]) -> None:
     calls = json.dumps(foreground("echo $$ > pid; sleep 1; echo done"))
     (cli.workspace / "calls.json").write_text(calls)
