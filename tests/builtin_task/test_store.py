@@ -139,10 +139,11 @@ def test_files_and_folders_are_for_the_user_alone(opened: Opening, folder: Path)
     assert {file.stat().st_mode & 0o777 for file in folder.iterdir()} == {0o600}
 
 
-def test_a_file_that_others_could_read_is_closed_to_them(opened: Opening, folder: Path) -> None:
-    folder.mkdir(parents=True)
+def test_what_others_could_read_is_closed_to_them(opened: Opening, folder: Path) -> None:
+    folder.mkdir(parents=True, mode=0o755)
     (folder / "tasks.db").touch(mode=0o644)
     opened().add(task(), kept=False, mark=None)
+    assert folder.stat().st_mode & 0o777 == 0o700
     assert (folder / "tasks.db").stat().st_mode & 0o777 == 0o600
 
 

@@ -50,7 +50,8 @@ class Database:
         self.file = file
         with usable(file):
             file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            _keep_private(file)
+            _close_to_others(file.parent, 0o700)
+            _make_private(file)
             self.identity = _identity(file)
             self.connection = sqlite3.connect(
                 file, timeout=_BUSY_S, isolation_level=None, check_same_thread=False
@@ -176,7 +177,7 @@ def _identity(file: Path) -> tuple[int, int] | None:
     return status.st_dev, status.st_ino
 
 
-def _keep_private(file: Path) -> None:
+def _make_private(file: Path) -> None:
     """Make the file, or close it to others; SQLite gives the files beside it the same mode.
 
     A file that exists is not opened: closing it again would drop the locks that SQLite holds on it
@@ -185,8 +186,12 @@ def _keep_private(file: Path) -> None:
     try:
         os.close(os.open(file, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
     except FileExistsError:
-        if file.stat().st_mode & 0o077:
-            file.chmod(0o600)
+        _close_to_others(file, 0o600)
+
+
+def _close_to_others(path: Path, mode: int) -> None:
+    if path.stat().st_mode & 0o077:
+        path.chmod(mode)
 
 
 def _text(data: bytes) -> str:
