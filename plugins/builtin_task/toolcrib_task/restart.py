@@ -29,7 +29,7 @@ _ROUNDS = 10
 _DYING_S = 0.01
 """How long a process that was killed may take to be gone before it is killed again."""
 
-Claimed = tuple[Restored, "str | None"]
+Claimed = tuple[Restored, str | None]
 """A row, and the reason why somebody wanted its task to stop."""
 
 
