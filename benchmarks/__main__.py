@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks import (
+    background,
     calls,
     discovery,
     memory,
@@ -27,7 +28,18 @@ from benchmarks.lab import FULL, QUICK, Lab, Sizes
 from benchmarks.record import Benchmark, Measured, Row
 from benchmarks.table import as_json, print_footer, print_heading, print_row
 
-FAMILIES = (calls, permissions, startup, discovery, search, reading, shell, memory, soak)
+FAMILIES = (
+    calls,
+    permissions,
+    startup,
+    discovery,
+    search,
+    reading,
+    shell,
+    background,
+    memory,
+    soak,
+)
 ALL: list[Benchmark] = [one for family in FAMILIES for one in family.BENCHMARKS]
 
 

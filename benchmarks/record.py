@@ -36,6 +36,7 @@ class Benchmark:
         floor: what the floor does.
         max_ratio: the target, as a multiple of the floor.
         max_value: the target, in the unit of the measurement.
+        max_more: the target, as so much more than the floor, in the same unit.
         peers: published figures of other frameworks, measured earlier on a machine of their own.
     """
 
@@ -45,6 +46,7 @@ class Benchmark:
     measure: Callable[[Lab], Coroutine[None, None, Measured]]
     max_ratio: float | None = None
     max_value: float | None = None
+    max_more: float | None = None
     peers: str = ""
 
 
@@ -72,4 +74,6 @@ class Row:
             verdicts.append(ratio <= target.max_ratio)
         if target.max_value is not None:
             verdicts.append(self.measured.ours <= target.max_value)
+        if target.max_more is not None and self.measured.floor is not None:
+            verdicts.append(self.measured.ours - self.measured.floor <= target.max_more)
         return all(verdicts) if verdicts else None

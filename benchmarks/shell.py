@@ -79,7 +79,7 @@ async def _start(command: str) -> asyncio.subprocess.Process:
     )
 
 
-async def _bounded(command: str) -> None:
+async def bounded(command: str) -> None:
     """Read all output and keep its start and its end."""
     process = await _start(command)
     assert process.stdout is not None
@@ -97,7 +97,7 @@ async def _flood(lab: Lab, command: str) -> Measured:
     async with _session(lab) as session:
         before = usage()
         pair = await race(
-            lambda: _bounded(command),
+            lambda: bounded(command),
             lambda: call(session, "Bash", {"command": command}),
             rounds=max(3, lab.sizes.rounds // 2),
         )

@@ -58,6 +58,8 @@ def target_of(benchmark: Benchmark, unit: str) -> str:
         parts.append(f"{benchmark.max_ratio:g}x")
     if benchmark.max_value is not None:
         parts.append(f"{benchmark.max_value:g} {unit}")
+    if benchmark.max_more is not None:
+        parts.append(f"{benchmark.max_more:g} {unit} more")
     return "at most " + ", ".join(parts) if parts else ""
 
 
@@ -88,6 +90,7 @@ def _row_as_json(row: Row) -> dict[str, Any]:
         "ratio": row.ratio,
         "max_ratio": benchmark.max_ratio,
         "max_value": benchmark.max_value,
+        "max_more": benchmark.max_more,
         "met": row.met,
         "floor_is": benchmark.floor,
         "peers": benchmark.peers,
