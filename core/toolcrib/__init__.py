@@ -77,6 +77,7 @@ if TYPE_CHECKING:
     from toolcrib.paths import is_sensitive_file as is_sensitive_file
     from toolcrib.permissions.touched import Match as Match
     from toolcrib.permissions.touched import touches_path as touches_path
+    from toolcrib.processes.identity import process_age_s as process_age_s
     from toolcrib.processes.identity import process_started as process_started
     from toolcrib.processes.identity import this_host as this_host
     from toolcrib.processes.running import Remains as Remains
@@ -158,7 +159,7 @@ _HOMES = {
     "toolcrib.messages": ["ContextMessages"],
     "toolcrib.paths": ["ResolvedPath", "Workspace", "is_sensitive_file"],
     "toolcrib.permissions.touched": ["Match", "touches_path"],
-    "toolcrib.processes.identity": ["process_started", "this_host"],
+    "toolcrib.processes.identity": ["process_age_s", "process_started", "this_host"],
     "toolcrib.processes.running": ["Remains", "RunningProcess", "start_process"],
     "toolcrib.processes.tree": ["ProcessTree"],
     "toolcrib.profiles": ["Profile"],

@@ -6,6 +6,7 @@ import contextlib
 import os
 import platform
 import subprocess
+import time
 from functools import cache
 from pathlib import Path
 
@@ -29,15 +30,32 @@ def process_started(pid: int) -> str | None:
 
     One that has ended and that nobody has waited for does not run.
     """
+    ticks = _start_ticks(pid)
+    if ticks is None:
+        return None if Path("/proc/self/stat").exists() else _started_by_ps(pid)
+    return f"{_boot()}:{ticks}"
+
+
+def process_age_s(pid: int) -> float | None:
+    """For how many seconds a process has run, by a clock that nobody sets.
+
+    None when none of that id runs, and where the system does not tell.
+    """
+    ticks = _start_ticks(pid)
+    if ticks is None:
+        return None
+    return max(0.0, time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK"))
+
+
+def _start_ticks(pid: int) -> int | None:
+    """When a process that runs was started, in clock ticks since the machine was."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace")
-    except FileNotFoundError:
-        return None if Path("/proc/self/stat").exists() else _started_by_ps(pid)
     except (OSError, ProcessLookupError):
         return None
     # The name is in parentheses, and may hold any of them itself.
     fields = stat.rpartition(")")[2].split()
-    return None if fields[0] in _ENDED else f"{_boot()}:{fields[_START_FIELD]}"
+    return None if fields[0] in _ENDED else int(fields[_START_FIELD])
 
 
 @cache

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from toolcrib.processes import identity
-from toolcrib.processes.identity import process_started, this_host
+from toolcrib.processes.identity import process_age_s, process_started, this_host
 
 
 @pytest.fixture
@@ -43,6 +43,23 @@ def test_one_that_has_ended_has_none(sleeper: subprocess.Popen[bytes]) -> None:
     os.kill(sleeper.pid, 0)  # it is still there, as a zombie
     sleeper.wait()
     assert process_started(sleeper.pid) is None
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+def test_the_age_of_a_process_grows_whatever_the_clock_says(
+    sleeper: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = process_age_s(sleeper.pid)
+    own = process_age_s(os.getpid())
+    assert first is not None and own is not None
+    assert 0 <= first <= own
+    monkeypatch.setattr(time, "time", lambda: 0.0)
+    time.sleep(0.05)
+    later = process_age_s(sleeper.pid)
+    assert later is not None and first + 0.04 <= later < first + 60
+    sleeper.kill()
+    sleeper.wait()
+    assert process_age_s(sleeper.pid) is None
 
 
 @pytest.mark.skipif(shutil.which("ps") is None, reason="there is no ps")
