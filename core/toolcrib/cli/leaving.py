@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import time
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
@@ -62,10 +61,10 @@ class Leaving:
         if tasks is None:
             return
         if not tasks.keep:
-            if not self._wait and self._reason is None:
-                self.stop("all calls were done")
+            if self._reason is not None or not self._wait:
+                # Again after an interrupt: calls may have started something since.
+                self.stop(self._reason or "all calls were done")
             await self._see_out(tasks)
-        with contextlib.suppress(Exception):  # the ends were told, whatever became of a stop
             await asyncio.gather(*self._stops)
         self._tell_news(tasks)
 

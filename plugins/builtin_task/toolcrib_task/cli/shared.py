@@ -24,8 +24,10 @@ _NEAR = 3
 
 
 def open_store() -> TaskStore:
-    """The tasks of this user; nothing is made where there are none yet."""
-    return TaskStore(state_folder(os.environ) / "tasks", session="", agent="", workspace="")
+    """The tasks of this user, until the command ends; nothing is made where there are none yet."""
+    store = TaskStore(state_folder(os.environ) / "tasks", session="", agent="", workspace="")
+    click.get_current_context().call_on_close(store.close)
+    return store
 
 
 def all_tasks(store: TaskStore) -> list[Stored]:
@@ -49,12 +51,12 @@ def log_file(store: TaskStore, task: Stored) -> Path:
 
 def complete_id(ctx: click.Context, param: Any, typed: str) -> list[str]:
     """The ids that begin so."""
-    return [id for task in _to_complete() if (id := task.info.task_id).startswith(typed)]
+    return [id for task in _to_complete(ctx) if (id := task.info.task_id).startswith(typed)]
 
 
 def complete_active_id(ctx: click.Context, param: Any, typed: str) -> list[str]:
     """The ids of tasks that run."""
-    running = (task.info.task_id for task in _to_complete() if task.info.active)
+    running = (task.info.task_id for task in _to_complete(ctx) if task.info.active)
     return [task_id for task_id in running if task_id.startswith(typed)]
 
 
@@ -136,11 +138,9 @@ def _as_it_is_now(store: TaskStore, task: Stored) -> Stored:
     return evolve(task, info=info)
 
 
-def _to_complete() -> list[Stored]:
-    try:
+def _to_complete(ctx: click.Context) -> list[Stored]:
+    with ctx:
         return all_tasks(open_store())
-    except ToolcribError:
-        return []
 
 
 def _unknown(task_id: str, known: Iterable[str]) -> str:
