@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import re
 import secrets
+import time
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -18,7 +20,7 @@ from toolcrib.contract.events import Event
 from toolcrib.testing import ToolHarness
 
 MARK = "TOOLCRIB_CHAOS_TEST"
-PATIENCE_S = 60
+PATIENCE_S = 20
 GRACE_S = 0.3
 
 
@@ -126,13 +128,27 @@ class Chaos:
 
     async def all_gone(self) -> None:
         """Wait for the last process to be gone; those of a kill need a moment."""
-        async with asyncio.timeout(PATIENCE_S):
-            while self.processes():
-                await asyncio.sleep(0.01)
+        deadline = time.monotonic() + PATIENCE_S
+        while left := self.processes():
+            assert time.monotonic() < deadline, [command_line(pid) for pid in left]
+            await asyncio.sleep(0.01)
+
+    def kill_all(self) -> None:
+        """Leave nothing to the tests that follow one which failed."""
+        for pid in self.processes():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, 9)
 
 
 def _background(command: str) -> dict[str, Any]:
     return {"command": command, "run_in_background": True, "description": "chaos"}
+
+
+def command_line(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+    except OSError:
+        return ""
 
 
 def task_id_in(output: str) -> str:
@@ -162,8 +178,11 @@ async def chaos(tmp_path: Path) -> AsyncIterator[Chaos]:
     made = Chaos(workspace)
     files = open_files()
     yield made
-    await made.aclose()
-    await made.all_gone()
+    try:
+        await made.aclose()
+        await made.all_gone()
+    finally:
+        made.kill_all()
     async with asyncio.timeout(PATIENCE_S):  # what was abandoned ends in its own time
         while asyncio.all_tasks() != {asyncio.current_task()}:
             await asyncio.sleep(0.01)
