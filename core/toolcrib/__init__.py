@@ -80,6 +80,7 @@ if TYPE_CHECKING:
     from toolcrib.processes.identity import process_age_s as process_age_s
     from toolcrib.processes.identity import process_started as process_started
     from toolcrib.processes.identity import this_host as this_host
+    from toolcrib.processes.orphans import end_orphans as end_orphans
     from toolcrib.processes.running import Remains as Remains
     from toolcrib.processes.running import RunningProcess as RunningProcess
     from toolcrib.processes.running import start_process as start_process
@@ -160,6 +161,7 @@ _HOMES = {
     "toolcrib.paths": ["ResolvedPath", "Workspace", "is_sensitive_file"],
     "toolcrib.permissions.touched": ["Match", "touches_path"],
     "toolcrib.processes.identity": ["process_age_s", "process_started", "this_host"],
+    "toolcrib.processes.orphans": ["end_orphans"],
     "toolcrib.processes.running": ["Remains", "RunningProcess", "start_process"],
     "toolcrib.processes.tree": ["ProcessTree"],
     "toolcrib.profiles": ["Profile"],

@@ -13,6 +13,7 @@ from contextlib import suppress
 
 from attrs import define, field, frozen
 
+from toolcrib.processes.orphans import owned_token
 from toolcrib.processes.table import MARKER
 from toolcrib.processes.tree import TERM_SECONDS, ProcessTree
 from toolcrib.runtime import Launch
@@ -186,13 +187,14 @@ def start_process(
 
     Standard output and error share one pipe, or go to the open file `output_file`; then nothing
     is given to `on_output`, and the process goes on when this one ends without stopping it. Its
-    descendants are marked with `token`, or with one that is made up. To be called in a running
-    event loop.
+    descendants are marked with `token`; without one `end_orphans` ends them when this process is
+    gone, unless they write the file. To be called in a running event loop.
 
     Raises:
         OSError: it cannot be started.
     """
-    token = token or secrets.token_hex(8)
+    if token is None:
+        token = secrets.token_hex(8) if output_file is not None else owned_token()
     reading, writing = os.pipe() if output_file is None else (None, output_file)
     try:
         popen = subprocess.Popen(

@@ -50,6 +50,12 @@ class ProcessTable:
             for leader in {process.group, process.session}:
                 self._members.setdefault(leader, set()).add(pid)
 
+    def token(self, pid: int) -> bytes | None:
+        """The value of the marker in the environment of a process; None without one."""
+        if pid not in self._tokens:
+            self._tokens[pid] = read_token(pid)
+        return self._tokens[pid]
+
     def children(self, pid: int) -> set[int]:
         return self._children.get(pid, set())
 
@@ -60,7 +66,7 @@ class ProcessTable:
     def marked(self, token: str) -> set[int]:
         """Those that have the marker in their environment."""
         wanted = token.encode()
-        return {pid for pid in self.processes if self._token(pid) == wanted}
+        return {pid for pid in self.processes if self.token(pid) == wanted}
 
     def with_descendants(self, pids: Iterable[int]) -> set[int]:
         found = fresh = set(pids)
@@ -68,11 +74,6 @@ class ProcessTable:
             fresh = {child for pid in fresh for child in self.children(pid)} - found
             found = found | fresh
         return found
-
-    def _token(self, pid: int) -> bytes | None:
-        if pid not in self._tokens:
-            self._tokens[pid] = read_token(pid)
-        return self._tokens[pid]
 
 
 def look_at(pids: Iterable[int]) -> ProcessTable:
