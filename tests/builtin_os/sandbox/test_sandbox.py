@@ -440,3 +440,25 @@ async def _bash(session: toolcrib.Session, command: str) -> str:
     call = {"id": "1", "name": "Bash", "arguments": {"command": command}}
     (done,) = [done async for done in session.execute([call])]
     return str(done.result.output)
+
+
+async def test_no_task_outlives_a_session_in_the_sandbox(inside: Inside, machine: Machine) -> None:
+    tasks = inside.session.tasks
+    assert tasks is not None
+    tasks.keep = True
+    started = await inside.call(
+        "Bash", command="echo in; sleep 300", run_in_background=True, description="sleep"
+    )
+    (task,) = tasks.list()
+    assert not started.is_error
+    while tasks.output(task.task_id).text != "in\n":
+        await tasks.news([task.task_id], timeout_s=20)
+    await inside.session.aclose()
+    with open(f"/proc/{os.getpid()}/task/{os.getpid()}/children") as file:
+        assert str(task.details["pid"]) not in file.read().split()
+    async with toolcrib.open_session(
+        machine.workspace, mode="yolo", autoload=False, environ=machine.environ
+    ) as later:
+        assert later.tasks is not None
+        found = later.tasks.get(task.task_id)
+        assert found is not None and (found.status, found.active) == ("killed", False)
