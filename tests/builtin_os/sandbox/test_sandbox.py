@@ -442,7 +442,7 @@ async def _bash(session: toolcrib.Session, command: str) -> str:
     return str(done.result.output)
 
 
-async def test_no_task_outlives_a_session_in_the_sandbox(inside: Inside, machine: Machine) -> None:
+async def test_no_task_outlives_a_session_in_the_sandbox(inside: Any, machine: Any) -> None:
     tasks = inside.session.tasks
     assert tasks is not None
     tasks.keep = True
