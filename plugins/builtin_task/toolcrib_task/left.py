@@ -49,6 +49,8 @@ class LeftRunning:
     async def run(self) -> TaskEnd:
         while self._mark is not None and self._mark.alive():
             await asyncio.sleep(_LOOK_EVERY_S)
+        if self._mark is not None:
+            await self._mark.tree().end()  # what the command has left running
         found = read_exit(self._place)
         if found is None:
             reason = "nobody saw how it ended: the session that started it was gone"

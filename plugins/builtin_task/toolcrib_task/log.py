@@ -104,7 +104,9 @@ class OutputLog:
         self._total = max(total_bytes, self._total)
 
     def write(self, data: bytes) -> None:
-        """Take the next piece."""
+        """Take the next piece; what comes after the end counts for nothing."""
+        if self._ended:
+            return
         self._total += len(data)
         if not self.binary and b"\0" in data:
             self.binary = True
@@ -122,17 +124,19 @@ class OutputLog:
     def outgrown(self) -> bool:
         """Whether a file that the task writes by itself has passed the limit; it is cut then."""
         self._look()
-        if self._full or self._total <= self.limit_bytes:
-            return self._full
-        self._full = True
-        self._kept = self.limit_bytes
-        os.truncate(self.folder / LOG_NAME, self.limit_bytes)
-        return True
+        if not self._full and self._total > self.limit_bytes:
+            self._full = True
+            self.problem = self._beyond_limit
+        if self._full:
+            self._cut()
+        return self._full
 
     def close(self) -> None:
         """Nothing is written any more; it can still be read."""
         self._ended = True
         self._look()
+        if self._written_by_others and self._full:
+            self._cut()
         if self._ring:
             rest = b"".join(self._ring)[-_ENDED_RING_BYTES:]
             self._ring, self._ring_bytes = deque([rest]), len(rest)
@@ -238,8 +242,24 @@ class OutputLog:
                 self._reach_limit()
 
     def _reach_limit(self) -> None:
-        self.problem = f"it wrote more than the {self.limit_bytes} bytes that are kept"
+        self.problem = self._beyond_limit
         self.on_limit()
+
+    @property
+    def _beyond_limit(self) -> str:
+        return f"it wrote more than the {self.limit_bytes} bytes that are kept"
+
+    def _cut(self) -> None:
+        """Take from a file what others have written to it beyond the limit."""
+        file = self.folder / LOG_NAME
+        try:
+            beyond = os.stat(file).st_size - self.limit_bytes
+            if beyond > 0:
+                self._total = max(self._total, self.limit_bytes + beyond)
+                os.truncate(file, self.limit_bytes)
+            self._kept = min(self.limit_bytes, self.limit_bytes + beyond)
+        except OSError as error:
+            self.problem = f"its file cannot be cut: {error.strerror}"
 
     def _refused(self, error: OSError, data: bytes) -> None:
         """The disk takes no more: keep the end in memory."""

@@ -55,6 +55,7 @@ class TaskManager:
         self._tasks: dict[str, BackgroundTask] = {}
         self._calls: dict[str, ForegroundCall] = {}
         self._unwatched: list[BackgroundTask] = []
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._looking: asyncio.Task[None] | None = None
         self._closed = False
         self._store = TaskStore(
@@ -80,7 +81,7 @@ class TaskManager:
     def start(self, work: Work, *, timeout_s: float | None) -> TaskInfo:
         if problem := self.room():
             raise ToolcribError(problem)
-        self._watch_restored()
+        self._keep_watch()
         task = self._new_task(work, self._store.new_id(work.id_prefix))
         task.kept = self.keep and task.log.save_as_written()
         if not task.kept:
@@ -106,13 +107,14 @@ class TaskManager:
         return call
 
     def get(self, task_id: str) -> TaskInfo | None:
+        self._keep_watch()
         task = self._find(task_id)
         return None if task is None else task.info()
 
     def list(self, *, active_only: bool = True) -> tuple[TaskInfo, ...]:
-        self._watch_restored()
+        self._keep_watch()
         everything = [*self._tasks.values(), *(call.task for call in self._calls.values())]
-        everything.sort(key=lambda task: task.started_at)
+        everything.sort(key=lambda task: task.order)
         return tuple(task.info() for task in everything if task.running or not active_only)
 
     def output(
@@ -124,7 +126,7 @@ class TaskManager:
     async def wait(
         self, task_ids: Sequence[str], *, timeout_s: float, for_all: bool = False
     ) -> None:
-        self._watch_restored()
+        self._keep_watch()
         waits = [asyncio.ensure_future(task.ended.wait()) for task in self._named(task_ids)]
         when = asyncio.ALL_COMPLETED if for_all else asyncio.FIRST_COMPLETED
         try:
@@ -152,7 +154,7 @@ class TaskManager:
     async def stop(
         self, task_id: str, reason: str | None = None, *, notify: bool = True
     ) -> TaskInfo | None:
-        self._watch_restored()
+        self._keep_watch()
         task = self._tasks.get(task_id)
         if task is None:
             return None
@@ -160,8 +162,20 @@ class TaskManager:
             if not notify:
                 task.suppressed = True
                 self._store.update(task.info())
-            await asyncio.shield(task.stop_soon((reason or "").strip() or None))
+            try:
+                await asyncio.shield(task.stop_soon((reason or "").strip() or None))
+            except asyncio.CancelledError:
+                self._tell_after_all(task)
+                raise
         return task.info()
+
+    def _tell_after_all(self, task: BackgroundTask) -> None:
+        """Whoever asked for a stop does not learn how it came out: tell the end."""
+        if task.suppressed and not self._closed:
+            task.suppressed = False
+            self._store.update(task.info())
+            if not task.running:
+                self._context.announce()
 
     def detach(self, task_id: str) -> TaskInfo | None:
         call = self._calls.get(task_id)
@@ -175,6 +189,7 @@ class TaskManager:
 
     def take_messages(self) -> Sequence[ContextMessage]:
         """The ends that nobody was told of, those of earlier sessions too."""
+        self._keep_watch()
         ended = [task for task in self._tasks.values() if _is_news(task)]
         taken: list[ContextMessage] = []
         for earlier in (True, False):
@@ -195,8 +210,9 @@ class TaskManager:
     async def aclose(self) -> None:
         if self._closed:
             return
+        self._keep_watch()
         self._closed = True
-        if self._looking is not None:
+        if self._looking is not None and not self._looking.get_loop().is_closed():
             self._looking.cancel()
         running = [task for task in self._tasks.values() if task.running]
         kept = [task for task in running if task.kept]
@@ -222,7 +238,9 @@ class TaskManager:
             on_limit=lambda: self._stop_at_limit(task),
             on_news=lambda: task.news.set(),
         )
-        task = BackgroundTask(task_id, work, log, self._ended, self._settings.kill_grace_period_s)
+        task = BackgroundTask(
+            task_id, work, log, self._ended, self._find_again, self._settings.kill_grace_period_s
+        )
         return task
 
     def _take_in(self, task: BackgroundTask, timeout_s: float | None) -> None:
@@ -230,10 +248,7 @@ class TaskManager:
         self._tasks[task.id] = task
         self._forget_oldest()
         task.look_after(timeout_s)
-        details = task.work.details()
-        pid, token = details.get("pid"), getattr(task.work, "token", None)
-        mark = Mark.of(pid, token) if pid is not None and token is not None else None
-        self._store.add(task.info(), kept=task.kept, mark=mark)
+        self._store.add(task.info(), kept=task.kept, mark=_mark_of(task.work))
         if task.kept:
             self._look_at_kept()
         if self._session.observed:
@@ -253,10 +268,13 @@ class TaskManager:
             told = (t.id for t in self._tasks.values() if not t.running and not _is_news(t))
             for task_id in tuple(islice(told, len(self._tasks) - _REMEMBERED)):
                 del self._tasks[task_id]
+                self._store.leave(task_id)
 
     def _forget(self, task: BackgroundTask) -> None:
         del self._calls[task.id]
         task.log.discard()
+        task.ended.set()  # whoever waits for it waits no longer
+        task.news.set()
 
     def _ended(self, task: BackgroundTask) -> None:
         if task.status == "failed" and (asked := self._store.stop_requested(task.id)):
@@ -311,17 +329,34 @@ class TaskManager:
             task.log.close()
             task.ended.set()
 
-    def _watch_restored(self) -> None:
-        """Look after what an earlier session has left running, once there is an event loop."""
+    def _find_again(self, task: BackgroundTask) -> None:
+        """A task went on when its event loop was ended: look after it in the next one."""
+        if not isinstance(task.work, LeftRunning):
+            task.work = LeftRunning(task.info(), _mark_of(task.work), self._store.place(task.id))
+        self._unwatched.append(task)
+
+    def _keep_watch(self) -> None:
+        """Look after what nobody does: what earlier sessions left running, or other event loops."""
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            return  # nothing can be looked after yet
+        if loop is not self._loop:
+            self._loop = loop
+            for task in tuple(self._tasks.values()):
+                if task.running:
+                    task.check_loop()
         if self._unwatched:
             unwatched, self._unwatched = self._unwatched, []
             for task in unwatched:
-                task.look_after(None)
+                task.look_after_again()
             self._look_at_kept()
 
     def _look_at_kept(self) -> None:
-        if self._looking is None or self._looking.done():
-            self._looking = asyncio.get_running_loop().create_task(self._look())
+        loop = asyncio.get_running_loop()
+        looking = self._looking
+        if looking is None or looking.done() or looking.get_loop() is not loop:
+            self._looking = loop.create_task(self._look())
 
     async def _look(self) -> None:
         """Follow the files that tasks write by themselves."""
@@ -335,6 +370,12 @@ class TaskManager:
                 if task.log.outgrown():
                     self._stop_at_limit(task)
             await asyncio.sleep(LOOK_EVERY_S)
+
+
+def _mark_of(work: Work) -> Mark | None:
+    """How the process of work is found again; None when it is no process."""
+    pid, token = work.details().get("pid"), getattr(work, "token", None)
+    return Mark.of(pid, token) if pid is not None and token is not None else None
 
 
 def _is_news(task: BackgroundTask) -> bool:

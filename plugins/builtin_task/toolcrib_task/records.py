@@ -40,9 +40,11 @@ def task_record(info: TaskInfo) -> dict[str, Any]:
 
 def render(record: Mapping[str, Any], *, max_chars: int = MAX_VALUE_CHARS) -> str:
     """The text of a record; what is None is left out, and no value can pass for another key."""
-    return "\n".join(
+    text = "\n".join(
         f"{key}: {_value(value, max_chars)}" for key, value in record.items() if value is not None
     )
+    # Half a surrogate pair cannot be sent to anybody.
+    return text.encode("utf-8", "replace").decode()
 
 
 def render_all(infos: Iterable[TaskInfo], *, max_chars: int = 200) -> str:

@@ -95,8 +95,14 @@ def settle(claimed: Iterable[Claimed], place: Callable[[str], Path]) -> list[Res
     Those that should not have outlived their session are ended. `place` gives their folders.
     """
     rows = list(claimed)
-    ended = end_left([row.mark for row, _ in rows if row.info.active and not row.kept and row.mark])
+    ended = end_left([row.mark for row, _ in rows if row.mark and _should_be_over(row)])
     return [settled(row, place(row.info.task_id), asked, ended) for row, asked in rows]
+
+
+def _should_be_over(row: Restored) -> bool:
+    """Whether nothing of a task may run any more, and be it what it has left behind."""
+    alive = row.kept and row.mark is not None and row.mark.alive()
+    return row.info.active and not alive
 
 
 def settled(row: R, folder: Path, asked: str | None, ended: Set[str] = frozenset()) -> R:
@@ -135,10 +141,10 @@ def _how_it_ended(
         return "killed", asked
     if code is not None:
         return "failed" if code else "completed", None
-    if stopped:
-        return "lost", "its session ended unexpectedly; it still ran, and was stopped afterwards"
     if kept:
         return "lost", "it left no exit code while no session looked after it"
+    if stopped:
+        return "lost", "its session ended unexpectedly; it still ran, and was stopped afterwards"
     return "lost", "its session ended unexpectedly, so nobody saw how it ended"
 
 

@@ -97,6 +97,11 @@ class TaskStore:
         self._unwritten.pop(task_id, None)
         self._do(write, None)
 
+    def leave(self, task_id: str) -> None:
+        """Leave a task as it is written down: it does not change any more."""
+        self._rows.pop(task_id, None)
+        self._unwritten.pop(task_id, None)
+
     def delivered(self, task_ids: Iterable[str], value: bool = True) -> None:
         """Note whether the ends of these tasks have been told."""
         for task_id in task_ids:

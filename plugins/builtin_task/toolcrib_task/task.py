@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import itertools
 import time
 from collections.abc import Callable
 
@@ -26,12 +28,15 @@ class BackgroundTask:
         grace_s: how many seconds it has to end by itself when it is told to stop.
         earlier: whether it comes from an earlier session, so that its end is no news worth a turn.
         ended: set when it has ended and that is written down.
+        order: numbers the tasks as they come, whatever the clock says.
+        on_left: called when it goes on although nobody looks after it any more.
     """
 
     id: str
     work: Work
     log: OutputLog
     on_end: Callable[[BackgroundTask], None]
+    on_left: Callable[[BackgroundTask], None]
     grace_s: float
     detached: bool = True
     started_detached: bool = True
@@ -46,10 +51,11 @@ class BackgroundTask:
     ended_at: float | None = None
     ended: asyncio.Event = field(factory=asyncio.Event, repr=False)
     news: asyncio.Event = field(factory=asyncio.Event, repr=False)
-    on_detach: Callable[[], None] | None = None
+    order: int = field(factory=itertools.count().__next__)
     _clock: float = field(factory=time.monotonic)
     _stopping: bool = False
     _timed_out: bool = False
+    _left: bool = False
     _deadline: asyncio.TimerHandle | None = None
     _runner: asyncio.Task[None] | None = None
     _terminator: asyncio.Task[None] | None = None
@@ -82,6 +88,19 @@ class BackgroundTask:
             self._deadline = loop.call_later(timeout_s, self._time_out)
         self._runner = loop.create_task(self._see_through())
 
+    def look_after_again(self) -> None:
+        """The same for one that ran on while nobody did: it has all of its time once more."""
+        self._left = False
+        self.ended, self.news = asyncio.Event(), asyncio.Event()
+        self.look_after(self.timeout_s)
+
+    def check_loop(self) -> None:
+        """Find out whether the event loop is gone in which it was looked after."""
+        if self._runner is not None and self._runner.get_loop().is_closed():
+            # Whoever waits there for its end waits for ever.
+            self.ended, self.news = asyncio.Event(), asyncio.Event()
+            self._lose_loop()
+
     def stop_soon(self, reason: str | None) -> asyncio.Task[None]:
         """Begin to stop it; the first reason counts."""
         if self._terminator is None:
@@ -94,6 +113,7 @@ class BackgroundTask:
 
     def leave(self) -> None:
         """Let it go on, and look after it no longer."""
+        self._left = True
         self.work.leave()
         self._forget_timers()
         self.log.close()
@@ -133,7 +153,33 @@ class BackgroundTask:
             end = await self.work.run()
         except (Exception, SystemExit) as error:
             end = TaskEnd(False, f"{type(error).__name__}: {error}")
+        except asyncio.CancelledError:
+            self._lose_loop()
+            if not self.running:
+                await self._let_go()
+            raise
         self.settle(end)
+
+    async def _let_go(self) -> None:
+        """Have work that was killed close what it has open."""
+        with contextlib.suppress(Exception):
+            async with asyncio.timeout(REAP_S):
+                await self.work.stop(0.0)
+
+    def _lose_loop(self) -> None:
+        """End it by force, unless it may go on: what looks after it was cancelled by others."""
+        if not self.running or self._left:
+            return
+        if self.kept and not self._stopping:
+            self._left = True
+            self.work.leave()
+            self._clear_deadline()
+            self.on_left(self)
+            return
+        self.work.kill()
+        if not self._stopping:
+            self._stopping, self.stop_reason = True, "the event loop that it needs was ended"
+        self.settle(TaskEnd(False))
 
     async def _terminate(self) -> None:
         try:

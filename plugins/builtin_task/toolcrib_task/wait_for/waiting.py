@@ -144,9 +144,11 @@ class _Wait:
 
     def _completed(self, finished: Sequence[TaskInfo], others: Sequence[TaskInfo]) -> str:
         matched = [search for search in self.searches if search.found is not None]
-        ids = [info.task_id for info in finished] or [search.task_id for search in matched]
+        gone = [task_id for task_id in self.wanted if self.tasks.get(task_id) is None]
+        ids = [info.task_id for info in finished] or [search.task_id for search in matched] or gone
         sections = [
             self._head("pattern_matched" if matched else "completed", ids),
+            *(f"A call waited for {task_id}: its result tells how it ended." for task_id in gone),
             *(self._matched(search) for search in matched[:_SHOWN_TASKS]),
             *(self._finished(info, len(finished)) for info in finished),
         ]
