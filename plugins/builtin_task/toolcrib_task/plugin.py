@@ -17,8 +17,12 @@ def contribute_service(services: ServiceRegistrar) -> None:
 
     def make() -> Tasks:
         # Listing the tools needs neither asyncio nor the database.
+        from toolcrib import end_orphans
         from toolcrib_task.manager import TaskManager
 
+        # Calls that were waited for are written down nowhere: this is all that ends what is left
+        # of them when a session was killed.
+        end_orphans()
         return services.construct(TaskManager)
 
     async def close(tasks: Tasks) -> None:

@@ -49,16 +49,18 @@ async def host(workspace: Path, mark: str, seed: int, *, keep: bool) -> None:
     harness = opened(workspace, mark, keep=keep)
     session = harness.session
     session.subscribe(on_event)
+    waiting: asyncio.Future[Any] | None = None
     for _ in range(choice.randint(1, 8)):
         await harness.call("Bash", background(choice.choice(list(COMMANDS))))
         await asyncio.sleep(choice.choice([0, 0, 0.01, 0.05]))
         if choice.random() < 0.5:
             take(session)
-    if choice.random() < 0.2:
-        await harness.call("Bash", command=COMMANDS["short"])
+    if choice.random() < 0.5:
+        waiting = asyncio.ensure_future(harness.call("Bash", command=COMMANDS["crowd"]))
     while True:
         take(session)
         await asyncio.sleep(0.02)
+        assert waiting is None or not waiting.done()
 
 
 def opened(workspace: Path, mark: str, *, keep: bool = False) -> ToolHarness:
