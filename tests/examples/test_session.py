@@ -85,7 +85,6 @@ def test_exactly_the_planted_mistakes_fail_and_as_they_should(finished: Finished
         ("under another name", "command"),
         ("out of the workspace", "../notes.txt"),
         ("holds secrets", ".env"),
-        ("end in its time", "1 s"),
         ("of a file that was not read", "docs/api.rst"),
         ("overwriting a file", "src/click/utils.py"),
         ("fits many places", "14"),
@@ -98,6 +97,13 @@ def test_an_error_names_what_the_model_can_act_on(
     finished: Finished, mistake: str, fact: str
 ) -> None:
     assert fact in finished.call_of(mistake)["output"]
+
+
+def test_a_command_that_takes_too_long_is_moved_and_waited_for(finished: Finished) -> None:
+    moved, waited = finished.result("call_17")["output"], finished.result("call_50")["output"]
+    (task_id,) = [line for line in moved.splitlines() if line.startswith("task_id: ")]
+    assert task_id in waited.splitlines()
+    assert "status: completed" in waited and "part 3" in waited
 
 
 def test_edits_are_in_the_files_and_refused_ones_are_not(finished: Finished) -> None:
