@@ -124,11 +124,14 @@ def test_a_file_that_the_task_writes_itself_is_followed_and_cut_at_the_limit(
     tmp_path: Path,
 ) -> None:
     log = log_in(tmp_path, 100)
-    assert log.save_as_written() and log.descriptor is not None
-    os.write(log.descriptor, b"by itself")
+    log.may_be_handed_out = True
+    log.save()
+    file = log.hand_out()
+    assert file is not None
+    os.write(file, b"by itself")
     assert log.read(since=None, max_bytes=50).text == "by itself"
     assert not log.outgrown()
-    os.write(log.descriptor, b"x" * 1000)
+    os.write(file, b"x" * 1000)
     assert log.outgrown() and log.outgrown()
     assert len(saved(tmp_path)) == 100
     log.close()

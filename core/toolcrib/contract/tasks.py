@@ -69,17 +69,16 @@ class TaskLog(Protocol):
 
     def write(self, data: bytes) -> None: ...
 
-    @property
-    def descriptor(self) -> int | None:
-        """An open file that a process has to write to by itself, since it may outlive this one.
+    def hand_out(self) -> int | None:
+        """The open file, for work that goes on after the session and writes to it by itself.
 
-        None: what the process writes has to be given to `write`.
+        None when no task is to outlive the session: what it writes has to be given to `write`.
         """
         ...
 
     @property
     def exit_file(self) -> str:
-        """The path where a process that writes by itself has to leave its exit code as a number."""
+        """The path where work that outlives the session has to leave its exit code, as a number."""
         ...
 
 
@@ -117,7 +116,7 @@ class Work(Protocol):
         ...
 
     def leave(self) -> None:
-        """Let it go on when the session ends; it writes to the descriptor of its log."""
+        """Let it go on when the session ends. Called only for work that was handed its log."""
         ...
 
 

@@ -12,6 +12,7 @@ from attrs import frozen
 
 from toolcrib import (
     Launch,
+    LocalRuntime,
     PathSecurityError,
     ResolvedPath,
     RunningProcess,
@@ -78,14 +79,18 @@ class Shell:
                 cwd=cwd,
                 environment=_environment(self.runtime, command.cwd.path),
             )
-            if log is None or log.descriptor is None:
-                token = None if log is None else log.task_id
-                return start_process(launch, on_output=on_output, token=token)
+            if log is None:
+                return start_process(launch, on_output=on_output)
+            # Other runtimes end with the session, and all that runs there with them.
+            lasting = isinstance(self.runtime, LocalRuntime)
+            file = log.hand_out() if lasting else None
+            if file is None:
+                return start_process(launch, on_output=on_output, token=log.task_id)
             argv = ("/bin/sh", "-c", _TELLS_ITS_END, log.exit_file, *launch.argv)
             return start_process(
                 Launch(argv, launch.cwd, launch.environment),
                 on_output=on_output,
-                output_file=log.descriptor,
+                output_file=file,
                 token=log.task_id,
             )
         except OSError as error:

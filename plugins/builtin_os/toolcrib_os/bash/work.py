@@ -8,7 +8,7 @@ from typing import Any
 
 from attrs import define, field
 
-from toolcrib import LocalRuntime, Remains, RunningProcess, TaskEnd, TaskLog
+from toolcrib import Remains, RunningProcess, TaskEnd, TaskLog
 from toolcrib_os.bash.ending import exit_code, listed, signal_name
 from toolcrib_os.bash.launching import Shell, ShellCommand, encodable
 
@@ -95,8 +95,6 @@ class ShellWork:
     def leave(self) -> None:
         assert self.process is not None
         self._over()
-        if not isinstance(self.shell.runtime, LocalRuntime):
-            self.process.kill()  # its runtime ends with the session
         self.process.leave()
 
     def _stop(self, *grace_s: float) -> asyncio.Task[Remains]:
