@@ -133,6 +133,15 @@ class Chaos:
             assert time.monotonic() < deadline, [command_line(pid) for pid in left]
             await asyncio.sleep(0.01)
 
+    def open_logs(self) -> list[str]:
+        """What is open below the state folder, but for the database.
+
+        SQLite keeps files of that open for a later use as long as another session has it open.
+        """
+        names = (entry.partition(" ")[2] for entry in open_files())
+        state = str(self.workspace.parent / "state")
+        return sorted(n for n in names if n.startswith(state) and "tasks.db" not in n)
+
     def kill_all(self) -> None:
         """Leave nothing to the tests that follow one which failed."""
         for pid in self.processes():

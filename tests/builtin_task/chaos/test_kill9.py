@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -133,15 +133,29 @@ def assert_output(host: Any, task_id: str, kind: str, *, whole: bool) -> None:
     assert written == BEGINNING[kind] or not whole
 
 
+@pytest.fixture
+async def bystander(chaos: Any) -> AsyncIterator[Any]:
+    """A session in the same workspace that lives all the while, with a task of its own."""
+    other = type(chaos)(chaos.workspace)
+    host = other.open()
+    task_id = await host.bash("echo up; exec sleep 300")
+    yield host
+    assert host.info(task_id).active and host.told() == []
+    await other.aclose()
+    assert other.processes() == []
+
+
 @pytest.mark.slow
-async def test_nothing_is_left_and_nothing_is_forgotten(chaos: Any, nursery: Nursery) -> None:
+async def test_nothing_is_left_and_nothing_is_forgotten(
+    chaos: Any, nursery: Nursery, bystander: Any
+) -> None:
     """After each kill, a new session accounts for every task that was started."""
     moment = random.Random(4)
     told_before: set[str] = set()
     statuses: Counter[str] = Counter()
     for seed in range(KILLS):
         report = nursery.killed_after(moment.uniform(0, LATEST_S), "start", seed)
-        files = len(os.listdir("/proc/self/fd"))
+        files = chaos.open_logs()
         host = chaos.open()
         assert host.tasks.list() == ()
         await chaos.all_gone()
@@ -163,7 +177,7 @@ async def test_nothing_is_left_and_nothing_is_forgotten(chaos: Any, nursery: Nur
         told_before |= told.keys() | report.told.keys()
         assert host.told() == []
         await host.harness.aclose()
-        assert len(os.listdir("/proc/self/fd")) == files
+        assert chaos.open_logs() == files
     assert statuses["lost"] > KILLS / 2 and statuses["completed"] > 5, statuses
 
 
