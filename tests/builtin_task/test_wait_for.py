@@ -400,3 +400,26 @@ async def test_a_failed_task_counts_as_ended(harness: ToolHarness, counting: Mak
     )
     text = await wait_for(harness, task_id=task.task_id)
     assert "status: failed" in text and "stop_reason: it broke" in text
+
+
+async def test_a_call_that_ends_in_the_foreground_is_waited_for_no_longer(
+    open_in: Callable[..., ToolHarness],
+) -> None:
+    """Its own result tells how it ended; TaskList shows its id while it runs."""
+    crib = open_in()
+    tasks = crib.session.tasks
+    assert tasks is not None
+    call = asyncio.ensure_future(crib.call("Bash", command="sleep 1.5; echo done"))
+    while not (running := tasks.list()):
+        await asyncio.sleep(0.02)
+    task_id = running[0].task_id
+    waits = (
+        crib.call("WaitFor", {"task_id": task_id, "timeout": 60, **more}) for more in ({}, _PATTERN)
+    )
+    for done in await asyncio.gather(*waits):
+        assert "wait_status: completed" in done.result.output
+        assert f"task_id: {task_id}" in done.result.output
+    assert "done" in (await call).result.output
+
+
+_PATTERN = {"pattern": "never written"}

@@ -34,6 +34,7 @@ class OutputLog:
         kept_bytes: how much of it is in the file, or parked.
         problem: why not everything is in the file.
         on_news: called after every piece.
+        handed_out: whether the task writes the file by itself, which it can if it may.
     """
 
     folder: Path
@@ -42,6 +43,8 @@ class OutputLog:
     on_news: Callable[[], None]
     problem: str | None = None
     binary: bool = False
+    may_be_handed_out: bool = False
+    handed_out: bool = False
     _total: int = 0
     _kept: int = 0
     _parked: deque[bytes] = field(factory=deque, repr=False)
@@ -50,7 +53,6 @@ class OutputLog:
     _file: int | None = None
     _saved: bool = False
     _full: bool = False
-    _written_by_others: bool = False
     _ended: bool = False
 
     @property
@@ -66,11 +68,6 @@ class OutputLog:
     def exit_file(self) -> str:
         """Where a task that outlives the session leaves its exit code."""
         return str(self.folder / EXIT_NAME)
-
-    @property
-    def descriptor(self) -> int | None:
-        """The open file, when the task itself has to write to it."""
-        return self._file if self._written_by_others else None
 
     @property
     def total_bytes(self) -> int:
@@ -90,15 +87,16 @@ class OutputLog:
         if self._full:
             self._reach_limit()
 
-    def save_as_written(self) -> bool:
-        """Have the task write the file by itself; False when there can be none."""
-        self.save()
-        self._written_by_others = self._file is not None
-        return self._written_by_others
+    def hand_out(self) -> int | None:
+        """The open file, for the task to write to; None when it may not, or there is none."""
+        if self.may_be_handed_out and self._file is not None:
+            self.handed_out = True
+            return self._file
+        return None
 
     def found(self, total_bytes: int) -> None:
         """Take what an earlier session has left in the folder."""
-        self._saved = self._written_by_others = True
+        self._saved = self.handed_out = True
         self._total = total_bytes
         self._look()
         self._total = max(total_bytes, self._total)
@@ -135,7 +133,7 @@ class OutputLog:
         """Nothing is written any more; it can still be read."""
         self._ended = True
         self._look()
-        if self._written_by_others and self._full:
+        if self.handed_out and self._full:
             self._cut()
         if self._ring:
             rest = b"".join(self._ring)[-_ENDED_RING_BYTES:]
@@ -276,7 +274,7 @@ class OutputLog:
 
     def _look(self) -> None:
         """How far a file has grown that the task writes by itself."""
-        if self._written_by_others and not self._full:
+        if self.handed_out and not self._full:
             try:
                 size = os.stat(self.folder / LOG_NAME).st_size
             except OSError:

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import islice
 
+from attrs import evolve
+
 from toolcrib import (
     ContextMessage,
     ContextMessages,
@@ -15,6 +17,7 @@ from toolcrib import (
     TaskOutput,
     ToolcribError,
     Work,
+    redacted,
 )
 from toolcrib_task.foreground import ForegroundCall
 from toolcrib_task.left import LeftRunning
@@ -83,9 +86,8 @@ class TaskManager:
             raise ToolcribError(problem)
         self._keep_watch()
         task = self._new_task(work, self._store.new_id(work.id_prefix))
-        task.kept = self.keep and task.log.save_as_written()
-        if not task.kept:
-            task.log.save()
+        task.log.may_be_handed_out = self.keep
+        task.log.save()
         # Written down before it runs, so that what a crash leaves in between is found again.
         self._store.add(task.info(), kept=False, mark=Mark.of_unstarted(task.id))
         try:
@@ -94,6 +96,7 @@ class TaskManager:
             task.log.discard()
             self._store.forget(task.id)
             raise
+        task.kept = task.log.handed_out
         self._take_in(task, timeout_s)
         return task.info()
 
@@ -248,13 +251,13 @@ class TaskManager:
         self._tasks[task.id] = task
         self._forget_oldest()
         task.look_after(timeout_s)
-        self._store.add(task.info(), kept=task.kept, mark=_mark_of(task.work))
+        self._store.add(task.info(), kept=task.kept, mark=_mark_of(task))
         if task.kept:
             self._look_at_kept()
         if self._session.observed:
             from toolcrib import TaskStarted
 
-            self._session.emit(TaskStarted(agent=self._agent, task=task.info()))
+            self._session.emit(TaskStarted(agent=self._agent, task=_without_secrets(task.info())))
 
     def _hand_over(self, task: BackgroundTask, timeout_s: float | None) -> TaskInfo:
         del self._calls[task.id]
@@ -277,14 +280,17 @@ class TaskManager:
         task.news.set()
 
     def _ended(self, task: BackgroundTask) -> None:
-        if task.status == "failed" and (asked := self._store.stop_requested(task.id)):
+        if task.status in ("failed", "completed") and (
+            asked := self._store.stop_requested(task.id)
+        ):
             task.status, task.stop_reason = "killed", asked
         self._store.update(task.info(), output_bytes=task.log.total_bytes)
         if self._session.observed:
             from toolcrib import TaskEnded
 
-            tail = task.log.read(since=None, max_bytes=_TAIL_BYTES).text
-            self._session.emit(TaskEnded(agent=self._agent, task=task.info(), output_tail=tail))
+            info = _without_secrets(task.info())
+            tail = redacted(task.log.read(since=None, max_bytes=_TAIL_BYTES).text)
+            self._session.emit(TaskEnded(agent=self._agent, task=info, output_tail=tail))
         if not task.suppressed:
             self._context.announce()
 
@@ -332,7 +338,7 @@ class TaskManager:
     def _find_again(self, task: BackgroundTask) -> None:
         """A task went on when its event loop was ended: look after it in the next one."""
         if not isinstance(task.work, LeftRunning):
-            task.work = LeftRunning(task.info(), _mark_of(task.work), self._store.place(task.id))
+            task.work = LeftRunning(task.info(), _mark_of(task), self._store.place(task.id))
         self._unwatched.append(task)
 
     def _keep_watch(self) -> None:
@@ -372,10 +378,20 @@ class TaskManager:
             await asyncio.sleep(LOOK_EVERY_S)
 
 
-def _mark_of(work: Work) -> Mark | None:
-    """How the process of work is found again; None when it is no process."""
-    pid, token = work.details().get("pid"), getattr(work, "token", None)
+def _mark_of(task: BackgroundTask) -> Mark | None:
+    """How its process is found again; None when it is no process."""
+    pid, token = task.info().details.get("pid"), getattr(task.work, "token", None)
     return Mark.of(pid, token) if pid is not None and token is not None else None
+
+
+def _without_secrets(info: TaskInfo) -> TaskInfo:
+    """The record as those who follow events may see it."""
+    return evolve(
+        info,
+        description=redacted(info.description),
+        stop_reason=redacted(info.stop_reason),
+        details=redacted(info.details),
+    )
 
 
 def _is_news(task: BackgroundTask) -> bool:

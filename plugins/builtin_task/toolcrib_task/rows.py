@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from attrs import asdict, fields, frozen
 
-from toolcrib import ProcessTree, TaskInfo, process_started, this_host
+from toolcrib import ProcessTree, TaskInfo, process_started, redacted, this_host
 
 STATUSES = frozenset({"running", "completed", "failed", "timed_out", "killed", "lost"})
 _ID = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*-[0-9a-z]{8}")
@@ -103,8 +103,9 @@ def is_task_id(text: str) -> bool:
 
 
 def info_text(info: TaskInfo) -> str:
+    """A record for the disk, where no secret is written down."""
     values = {name: getattr(info, name) for name in _FIELDS}
-    return json.dumps(values | {"details": dict(info.details)}, default=str, skipkeys=True)
+    return json.dumps(redacted(values), default=str, skipkeys=True)
 
 
 def mark_text(mark: Mark | None) -> str | None:

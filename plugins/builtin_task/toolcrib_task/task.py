@@ -6,7 +6,8 @@ import asyncio
 import contextlib
 import itertools
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from attrs import define, field
 
@@ -77,7 +78,7 @@ class BackgroundTask:
             stop_reason=self.stop_reason,
             suppressed=self.suppressed,
             timeout_s=self.timeout_s,
-            details=self.work.details(),
+            details=self._details(),
         )
 
     def look_after(self, timeout_s: float | None) -> None:
@@ -114,13 +115,16 @@ class BackgroundTask:
     def leave(self) -> None:
         """Let it go on, and look after it no longer."""
         self._left = True
-        self.work.leave()
+        try:
+            self.work.leave()
+        except Exception as error:
+            self._note(error)
         self._forget_timers()
         self.log.close()
 
     def abandon(self) -> None:
         """End it by force without waiting."""
-        self.work.kill()
+        self._kill()
         self._forget_timers()
         self.settle(TaskEnd(False))
 
@@ -151,6 +155,8 @@ class BackgroundTask:
     async def _see_through(self) -> None:
         try:
             end = await self.work.run()
+            if not isinstance(end, TaskEnd):
+                raise TypeError(f"its run gave {end!r} instead of a TaskEnd")
         except (Exception, SystemExit) as error:
             end = TaskEnd(False, f"{type(error).__name__}: {error}")
         except asyncio.CancelledError:
@@ -171,12 +177,10 @@ class BackgroundTask:
         if not self.running or self._left:
             return
         if self.kept and not self._stopping:
-            self._left = True
-            self.work.leave()
-            self._clear_deadline()
+            self.leave()
             self.on_left(self)
             return
-        self.work.kill()
+        self._kill()
         if not self._stopping:
             self._stopping, self.stop_reason = True, "the event loop that it needs was ended"
         self.settle(TaskEnd(False))
@@ -186,13 +190,32 @@ class BackgroundTask:
             async with asyncio.timeout(self.grace_s + 2 * REAP_S):
                 await self.work.stop(self.grace_s)
         except Exception as error:
-            self.stop_reason = self.stop_reason or f"{type(error).__name__}: {error}"
+            self._note(error)
         try:
             async with asyncio.timeout(REAP_S):
                 await self.ended.wait()
         except TimeoutError:
-            self.work.kill()
+            self._kill()
             self.settle(TaskEnd(False))
+            if self._runner is not None:
+                self._runner.cancel()
+
+    def _kill(self) -> None:
+        try:
+            self.work.kill()
+        except Exception as error:
+            self._note(error)
+
+    def _details(self) -> Mapping[str, Any]:
+        """What the work tells of itself; a mistake there makes no task one that cannot be seen."""
+        try:
+            return self.work.details()
+        except Exception as error:
+            return {"problem": f"its details cannot be made: {type(error).__name__}: {error}"}
+
+    def _note(self, error: Exception) -> None:
+        """Work that goes wrong when it is ended has ended all the same."""
+        self.stop_reason = self.stop_reason or f"{type(error).__name__}: {error}"
 
     def _time_out(self) -> None:
         self._timed_out = True

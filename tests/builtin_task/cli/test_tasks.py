@@ -145,6 +145,16 @@ def test_stopping_from_another_process_is_recorded_by_the_session(home: Home) ->
     assert home.list("--active") == []
 
 
+def test_a_task_that_takes_a_stop_well_was_stopped_too(home: Home) -> None:
+    """Its exit code is 0 then, as that of many servers."""
+    session = home.run("trap 'exit 0' TERM; echo ready; while :; do sleep 0.05; done")
+    (task,) = home.list()
+    assert home.tasks("stop", task["task_id"], "--reason", "not needed").status == 0
+    (now,) = home.list()
+    assert (now["status"], now["stop_reason"]) == ("killed", "not needed")
+    home.finish(session)
+
+
 def test_a_task_that_ignores_a_polite_stop_is_killed(home: Home, eventually: Eventually) -> None:
     home.run("trap '' TERM; echo ready; while :; do sleep 60; done")
     (task,) = home.list()
