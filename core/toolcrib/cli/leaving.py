@@ -36,6 +36,7 @@ class Leaving:
         self, session: Session, on_exit: OnExit | None, *, line: StatusLine, quiet: bool
     ) -> None:
         self._session = session
+        self._on_exit = on_exit
         self._wait = on_exit == "wait"
         self._line = line
         self._quiet = quiet
@@ -61,6 +62,11 @@ class Leaving:
         if tasks is None:
             return
         if not tasks.keep:
+            if self._reason is None and self._on_exit is None and self._running(tasks):
+                self._say(
+                    "all calls are done, so their background tasks are stopped; "
+                    "`--on-exit wait` waits for them, `--on-exit keep` lets them go on"
+                )
             if self._reason is not None or not self._wait:
                 # Again after an interrupt: calls may have started something since.
                 self.stop(self._reason or "all calls were done")
@@ -84,8 +90,8 @@ class Leaving:
                 self._tell_end(now)
         if stay := self._running(tasks):
             self._say(
-                f"{_named(stay)} {'go' if len(stay) > 1 else 'goes'} on: `toolcrib tasks list` "
-                "shows what runs, `toolcrib tasks stop ID` ends it"
+                f"{_named(stay, ' go on' if len(stay) > 1 else ' goes on')}; "
+                "`toolcrib tasks list` shows what runs, `toolcrib tasks stop ID` ends it"
             )
 
     def kept(self) -> list[int]:
@@ -111,7 +117,7 @@ class Leaving:
             verb = "waiting for" if self._reason is None else "stopping"
             if not self._quiet:
                 elapsed = time.monotonic() - began
-                text = f"{verb} {_named(running)}, {elapsed:.0f} s"
+                text = f"{verb} {_named(running, f', {elapsed:.0f} s')}"
                 self._line.show(text, now=verb != told)
             told = verb
             await tasks.wait([task.task_id for task in running], timeout_s=EVERY_S)
@@ -160,11 +166,12 @@ def _task_ids(message: ContextMessage) -> Sequence[str]:
     return several or [message.origin[key] for key in ("task_id",) if key in message.origin]
 
 
-def _named(tasks: Sequence[TaskInfo]) -> str:
+def _named(tasks: Sequence[TaskInfo], after: str) -> str:
     names: Iterable[str] = map(_name, tasks[:_NAMED])
     more = f" and {len(tasks) - _NAMED} more" if len(tasks) > _NAMED else ""
-    count = f"{len(tasks)} background tasks" if len(tasks) > 1 else "the background task"
-    return f"{count} {', '.join(names)}{more}"
+    count = f"{len(tasks)} background tasks" if len(tasks) > 1 else "a background task"
+    # The names last: a terminal shows no more than the beginning of a long line.
+    return f"{count}{after}: {', '.join(names)}{more}"
 
 
 def _name(task: TaskInfo) -> str:

@@ -95,6 +95,8 @@ def test_what_runs_in_the_background_is_stopped_and_named_by_default(
     ran = run(calls=[background("echo $$ > pid; exec sleep 60", "a server")])
     assert ran.status == 0 and len(ran.records) == 1
     assert "a server" in ran.err and "stopp" in ran.err
+    assert "--on-exit keep" in ran.err
+    assert "--on-exit" not in run("--on-exit", "stop", calls=[background("sleep 60")]).err
     assert not psutil.pid_exists(written_pid())
 
 
