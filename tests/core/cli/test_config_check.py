@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -32,6 +34,7 @@ pattern = "Grep(^TODO)"
 [profiles.review]
 tools = ["Read", "Grep"]
 """
+PLUGINS = Path(__file__).parents[3] / "plugins"
 FAULTY = """\
 [[permission.rules]]
 decision = "allow"
@@ -112,6 +115,8 @@ def test_what_is_only_not_trusted_is_no_fault(cli: Cli) -> None:
         ("[zork]\nx = 1\n", 1, "[zork]"),
         ("[read]\nmax_charss = 1\n", 2, "'max_chars'"),
         ('[read]\nmax_chars = "x"\n', 2, "number"),
+        ("[task]\nmax_running_tasks = 0\n", 2, "positive"),
+        ("[task]\nkeep_alive = true\n", 2, "'keep_alive_on_exit'"),
         ("default_profile = 'reviw'\n[profiles.review]\n", 1, "'review'"),
         ("[profiles.a]\nextends = 'b'\n", 1, "'b'"),
         ("[profiles.a]\nextends = 'b'\n[profiles.b]\nextends = 'a'\n", 3, "a -> b"),
@@ -142,6 +147,15 @@ def test_each_kind_of_fault_is_found_once(cli: Cli, text: str, line: int, told: 
     (finding,) = check_configuration(cli.workspace, cli.environ).findings
     assert (finding.file, finding.line) == (str(file), line)
     assert told in str(finding)
+
+
+def test_every_table_that_our_own_plugins_read_is_known(cli: Cli) -> None:
+    sources = [file.read_text("utf-8") for file in PLUGINS.rglob("*.py")]
+    tables = {name for text in sources for name in re.findall(r'^@settings\("(\w+)"', text, re.M)}
+    assert {"bash", "task"} <= tables
+    cli.configure("".join(f"[{name}]\nzork = 1\n" for name in sorted(tables - {"hooks"})))
+    findings = check_configuration(cli.workspace, cli.environ).findings
+    assert not [finding for finding in findings if "nothing reads" in str(finding)]
 
 
 def test_a_narrower_rule_of_a_stronger_decision_leaves_the_wider_one_alive(cli: Cli) -> None:

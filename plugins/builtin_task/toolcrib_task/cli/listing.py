@@ -43,7 +43,8 @@ Examples:
 def command(active: bool, workspace: str | None, as_json: bool) -> None:
     """List the background tasks of all sessions, the newest first.
 
-    A session is open, or closed; a task of a closed session that runs was left to go on.
+    A session is open, or closed, in whichever way it ended. A task of a closed session that runs
+    was left to go on, or its session was killed: `toolcrib tasks stop` ends it.
     """
     store = open_store()
     tasks = in_workspace(all_tasks(store), workspace)
@@ -52,7 +53,8 @@ def command(active: bool, workspace: str | None, as_json: bool) -> None:
     if as_json:
         print_json([record(store, task) for task in tasks])
     elif not tasks:
-        tell("no task is running" if active else "there are no background tasks")
+        what = "no task is running" if active else "there are no background tasks"
+        tell(what if workspace is None else f"{what} of sessions in {os.path.abspath(workspace)}")
     else:
         _print_table([_row(task) for task in tasks])
 
@@ -120,7 +122,7 @@ def _print_table(rows: Sequence[tuple[str, ...]]) -> None:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in _COLUMNS:
         short = column not in ("workspace", "description")
-        table.add_column(column, overflow="fold", no_wrap=short)
+        table.add_column(column, overflow="fold", no_wrap=short, min_width=len(column))
     for row in rows:
         table.add_row(*map(Text, row))
     Console().print(table)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -68,10 +69,11 @@ def command(
 
     Exit status 1 when something could not be stopped.
     """
-    if everything == bool(task_ids):
-        raise click.UsageError("name the tasks to stop, or give --all")
     if workspace is not None and not everything:
         raise click.UsageError("--workspace goes with --all")
+    if everything == bool(task_ids):
+        both = " instead, not both" if everything else ""
+        raise click.UsageError(f"name the tasks to stop, or give --all{both}")
     store = open_store()
     if everything:
         running = [task for task in all_tasks(store) if task.info.active]
@@ -79,7 +81,8 @@ def command(
     else:
         tasks = [find_task(store, task_id) for task_id in dict.fromkeys(task_ids)]
     if not tasks:
-        tell("no task is running")
+        where = "" if workspace is None else f" of sessions in {os.path.abspath(workspace)}"
+        tell(f"no task is running{where}")
     elif not asyncio.run(_stop_all(store, tasks, " ".join(reason.split()), grace_s)):
         ctx.exit(1)
 
@@ -92,12 +95,15 @@ async def _stop_all(store: TaskStore, tasks: Sequence[Stored], reason: str, grac
         problems = {task.info.task_id: problem for task, problem in zip(tasks, found, strict=True)}
         ended = [task for task in tasks if problems[task.info.task_id] is None]
         now = await _as_written_down(store, ended)
+    before = {task.info.task_id for task in tasks if not task.info.active}
     for task in now:
         if task.info.active:
             problem = "has no process here any more, but its session goes on with it"
             problems[task.info.task_id] = f"{named(task.info)} {problem}"
         else:
-            click.echo(printable(how_it_is(task.info)))
+            text = how_it_is(task.info)
+            over = task.info.task_id in before
+            click.echo(printable(f"{text} (it had ended already)" if over else text))
     for problem in filter(None, problems.values()):
         tell(problem)
     return not any(problems.values())
@@ -109,7 +115,10 @@ async def _stop(store: TaskStore, task: Stored, reason: str, grace_s: float) -> 
     if not info.active:
         return None
     if task.mark is None:
-        return f"{named(info)} is no process: only its session can stop it"
+        return (
+            f"{named(info)} is no process, but work within its session: only that can stop it, by "
+            "TaskStop or at its end"
+        )
     # The session that looks after it learns why it ended.
     store.request_stop(info.task_id, reason)
     _, survivors = await task.mark.tree().end(grace_s)

@@ -12,4 +12,5 @@ def contribute_tool() -> ToolContribution:
         factory="toolcrib_task.task_list.tool:TaskListTool",
         domain="task",
         source="builtin",
+        settings={"task": "toolcrib_task.settings:TaskSettings"},
     )

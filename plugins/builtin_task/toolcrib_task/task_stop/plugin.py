@@ -12,4 +12,5 @@ def contribute_tool() -> ToolContribution:
         factory="toolcrib_task.task_stop.tool:TaskStopTool",
         domain="task",
         source="builtin",
+        settings={"task": "toolcrib_task.settings:TaskSettings"},
     )
