@@ -229,5 +229,5 @@ class BackgroundTask:
     def _forget_timers(self) -> None:
         self._clear_deadline()
         for task in (self._runner, self._terminator):
-            if task is not None:
+            if task is not None and not task.get_loop().is_closed():
                 task.cancel()
