@@ -203,7 +203,7 @@ async def test_what_is_kept_goes_on_until_somebody_stops_it(chaos: Any, nursery:
             statuses[info.status] += 1
         await chaos.all_gone()
         told = Counter(host.told()) + report.told
-        assert set(told.values()) == {1}
+        assert set(told.values()) <= {1}
         assert told.keys() >= report.kinds.keys() - (report.ended.keys() if report.unsure else ())
         assert host.told() == []
         await host.harness.aclose()
