@@ -91,3 +91,28 @@ async def test_a_file_that_a_task_writes_by_itself_stays_within_the_limit(
     assert after is not None and after.status == "killed"
     assert output is not None and output.path is not None and output.problem
     assert output.kept_bytes == os.stat(output.path).st_size == 100_000 < output.total_bytes
+
+
+async def test_a_task_that_has_ended_takes_no_room(open_in: Opening) -> None:
+    """Even if nobody has asked for it since the session that started it."""
+    await leave(open_in, "sleep 1")
+    tasks = tasks_of(open_in(max_running_tasks=1))
+    assert tasks.room() is not None
+    await until(lambda: tasks.room() is None)
+
+
+async def test_a_changed_configuration_holds_for_the_tasks_to_come(
+    tmp_path: Path, open_in: Opening
+) -> None:
+    """Without a new session."""
+    harness = open_in()
+    assert tasks_of(harness).room() is None and not tasks_of(harness).keep
+    file = tmp_path / "config" / "toolcrib" / "toolcrib.toml"
+    file.parent.mkdir(parents=True)
+    file.write_text("[task]\nmax_running_tasks = 1\nkeep_alive_on_exit = true\n")
+    harness.session.reload()
+    done = await harness.call("Bash", command="sleep 9", run_in_background=True, description="work")
+    assert not done.result.is_error
+    assert tasks_of(harness).room() is not None and tasks_of(harness).keep
+    (info,) = tasks_of(harness).list()
+    await tasks_of(harness).stop(info.task_id)

@@ -12,6 +12,7 @@ from attrs import evolve
 from toolcrib import (
     ContextMessage,
     ContextMessages,
+    Lazy,
     Session,
     TaskInfo,
     TaskOutput,
@@ -47,14 +48,14 @@ class TaskManager:
         self,
         session: Session,
         context: ContextMessages,
-        settings: TaskSettings,
+        settings: Lazy[TaskSettings],
         agent: str = "main",
     ) -> None:
         self._session = session
         self._context = context
-        self._settings = settings
+        self._settings = settings  # the configuration may be read again
         self._agent = agent
-        self.keep = settings.keep_alive_on_exit
+        self._keep: bool | None = None
         self._tasks: dict[str, BackgroundTask] = {}
         self._calls: dict[str, ForegroundCall] = {}
         self._unwatched: list[BackgroundTask] = []
@@ -71,8 +72,17 @@ class TaskManager:
             self._restore(restored)
         context.add_source(self)
 
+    @property
+    def keep(self) -> bool:
+        return self._settings().keep_alive_on_exit if self._keep is None else self._keep
+
+    @keep.setter
+    def keep(self, value: bool) -> None:
+        self._keep = value
+
     def room(self) -> str | None:
-        limit = self._settings.max_running_tasks
+        self._keep_watch()
+        limit = self._settings().max_running_tasks
         running = sum(task.running and task.started_detached for task in self._tasks.values())
         if limit is None or running < limit:
             return None
@@ -84,7 +94,6 @@ class TaskManager:
     def start(self, work: Work, *, timeout_s: float | None) -> TaskInfo:
         if problem := self.room():
             raise ToolcribError(problem)
-        self._keep_watch()
         task = self._new_task(work, self._store.new_id(work.id_prefix))
         task.log.may_be_handed_out = self.keep
         task.log.save()
@@ -134,7 +143,9 @@ class TaskManager:
         when = asyncio.ALL_COMPLETED if for_all else asyncio.FIRST_COMPLETED
         try:
             if waits:
-                await asyncio.wait(waits, timeout=timeout_s, return_when=when)
+                done, _ = await asyncio.wait(waits, timeout=timeout_s, return_when=when)
+                for wait in done:
+                    wait.result()  # raises in an event loop other than that of the task
         finally:
             for wait in waits:
                 wait.cancel()
@@ -235,14 +246,15 @@ class TaskManager:
             self._store.close()
 
     def _new_task(self, work: Work, task_id: str) -> BackgroundTask:
+        settings = self._settings()
         log = OutputLog(
             self._store.place(task_id),
-            self._settings.output_limit_bytes,
+            settings.output_limit_bytes,
             on_limit=lambda: self._stop_at_limit(task),
             on_news=lambda: task.news.set(),
         )
         task = BackgroundTask(
-            task_id, work, log, self._ended, self._find_again, self._settings.kill_grace_period_s
+            task_id, work, log, self._ended, self._find_again, settings.kill_grace_period_s
         )
         return task
 
@@ -295,10 +307,9 @@ class TaskManager:
             self._context.announce()
 
     def _stop_at_limit(self, task: BackgroundTask) -> None:
-        limit = self._settings.output_limit_bytes
         task.stop_soon(
-            f"it wrote more than {limit:,} bytes; run it again with its output redirected to a "
-            "file, and read that in slices"
+            f"it wrote more than {task.log.limit_bytes:,} bytes; run it again with its output "
+            "redirected to a file, and read that in slices"
         )
 
     def _deliver(self, tasks: Sequence[BackgroundTask], value: bool) -> None:

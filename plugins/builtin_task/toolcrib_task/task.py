@@ -194,7 +194,7 @@ class BackgroundTask:
         try:
             async with asyncio.timeout(REAP_S):
                 await self.ended.wait()
-        except TimeoutError:
+        except (TimeoutError, RuntimeError):  # too late, or in an event loop of somebody else
             self._kill()
             self.settle(TaskEnd(False))
             if self._runner is not None:
