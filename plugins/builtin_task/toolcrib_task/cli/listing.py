@@ -23,6 +23,9 @@ from toolcrib_task.store import Stored, TaskStore
 
 _COLUMNS = ("task", "status", "started", "took", "session", "exit", "workspace", "description")
 
+_USUAL_WIDTH = 80
+"""In columns: a terminal that is narrower has no room for whole headings."""
+
 
 @click.command(
     epilog="""\b
@@ -54,7 +57,7 @@ def command(active: bool, workspace: str | None, as_json: bool) -> None:
         print_json([record(store, task) for task in tasks])
     elif not tasks:
         what = "no task is running" if active else "there are no background tasks"
-        tell(what if workspace is None else f"{what} of sessions in {os.path.abspath(workspace)}")
+        tell(what if workspace is None else f"in {os.path.abspath(workspace)} {what}")
     else:
         _print_table([_row(task) for task in tasks])
 
@@ -119,10 +122,12 @@ def _print_table(rows: Sequence[tuple[str, ...]]) -> None:
     from rich.table import Table
     from rich.text import Text
 
+    console = Console()
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in _COLUMNS:
         short = column not in ("workspace", "description")
-        table.add_column(column, overflow="fold", no_wrap=short, min_width=len(column))
+        least = len(column) if console.width >= _USUAL_WIDTH else None
+        table.add_column(column, overflow="fold", no_wrap=short, min_width=least)
     for row in rows:
         table.add_row(*map(Text, row))
-    Console().print(table)
+    console.print(table)

@@ -72,8 +72,11 @@ def command(
     if workspace is not None and not everything:
         raise click.UsageError("--workspace goes with --all")
     if everything == bool(task_ids):
-        both = " instead, not both" if everything else ""
-        raise click.UsageError(f"name the tasks to stop, or give --all{both}")
+        raise click.UsageError(
+            "name the tasks to stop or give --all, not both"
+            if everything
+            else "name the tasks to stop, or give --all"
+        )
     store = open_store()
     if everything:
         running = [task for task in all_tasks(store) if task.info.active]
@@ -81,8 +84,8 @@ def command(
     else:
         tasks = [find_task(store, task_id) for task_id in dict.fromkeys(task_ids)]
     if not tasks:
-        where = "" if workspace is None else f" of sessions in {os.path.abspath(workspace)}"
-        tell(f"no task is running{where}")
+        where = "" if workspace is None else f"in {os.path.abspath(workspace)} "
+        tell(f"{where}no task is running")
     elif not asyncio.run(_stop_all(store, tasks, " ".join(reason.split()), grace_s)):
         ctx.exit(1)
 
