@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from toolcrib import TaskEnd, TaskLog, Tasks
+from toolcrib import TaskEnd, TaskLog, Tasks, ToolcribError
 
 
 class Faulty:
@@ -77,3 +77,11 @@ async def test_the_session_closes_whatever_its_work_does(tasks: Tasks) -> None:
     await tasks.aclose()
     infos = [tasks.get(task_id) for task_id in ids]
     assert {info.status for info in infos if info is not None} == {"killed"}
+
+
+async def test_nothing_is_started_after_the_session(tasks: Tasks) -> None:
+    """By somebody who does not know that it is over: nobody would look after it."""
+    await tasks.aclose()
+    assert tasks.room() is not None
+    with pytest.raises(ToolcribError):
+        tasks.start(Faulty(), timeout_s=None)

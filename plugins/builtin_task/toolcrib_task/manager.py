@@ -81,6 +81,8 @@ class TaskManager:
         self._keep = value
 
     def room(self) -> str | None:
+        if self._closed:
+            return "The session has ended: nothing more can be started in the background."
         self._keep_watch()
         limit = self._settings().max_running_tasks
         running = sum(task.running and task.started_detached for task in self._tasks.values())
