@@ -54,6 +54,11 @@ class TerminalText:
         self._line, self._begun, self._back = "", "", 0
         return text
 
+    @property
+    def held(self) -> str:
+        """The line that is being written, as it is now: it may still change."""
+        return self._line
+
     def _plain(self, text: str) -> str:
         """The text without escape sequences, bells and NULs."""
         if "\x1b" in text or self._begun or self._in_string:

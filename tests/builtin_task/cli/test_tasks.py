@@ -243,6 +243,18 @@ def test_ctrl_c_leaves_what_is_followed_running_and_says_so(home: Home) -> None:
     assert home.list()[0]["status"] == "running" and runs(task["pid"])
 
 
+def test_a_terminal_sees_a_line_while_it_is_written(home: Home) -> None:
+    home.run("printf 'Go on? '; while [ ! -e go ]; do sleep 0.05; done; printf 'yes\\r50%%\\r99%%'")
+    (task,) = home.list()
+    terminal = start(home, "attach", task["task_id"])
+    terminal.expect_exact("Go on? ")
+    (home.workspace / "go").touch()
+    terminal.expect(pexpect.EOF)
+    terminal.close()
+    # The last state of the line stays, on a row of its own.
+    assert re.search(r"\x1b\[K99%[^\r]*\r\ntoolcrib: ", terminal.before)
+
+
 @pytest.mark.parametrize("part", ["output", "stop", "attach"])
 def test_an_unknown_id_is_one_message_with_near_ones(home: Home, part: str) -> None:
     assert "no session" in home.tasks(part, "bash-12345678").err

@@ -44,7 +44,8 @@ def command(ctx: click.Context, task_id: str, tail: int) -> None:
                 file,
                 tail_offset(file, tail),
                 lambda: find_task(store, task_id).info.active,
-            )
+            ),
+            live=True,
         )
     except KeyboardInterrupt:
         tell(f"{task_id} goes on; `toolcrib tasks stop {task_id}` ends it")

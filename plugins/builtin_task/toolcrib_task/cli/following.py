@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -12,6 +13,7 @@ from toolcrib import TerminalText
 _BLOCK_BYTES = 1 << 16
 _LOOK_EVERY_S = 0.1
 _ASK_EVERY_S = 0.5
+_CLEAR = "\r\x1b[K"
 
 
 def written(file: Path, start: int = 0) -> Iterator[bytes]:
@@ -69,8 +71,12 @@ def follow(file: Path, start: int, running: Callable[[], bool]) -> Iterator[byte
             time.sleep(_LOOK_EVERY_S)
 
 
-def print_output(blocks: Iterator[bytes]) -> None:
-    """To a terminal without escape codes, to anything else byte by byte."""
+def print_output(blocks: Iterator[bytes], *, live: bool = False) -> None:
+    """To a terminal without escape codes, to anything else byte by byte.
+
+    With `live` a terminal sees a line while it is being written, such as a question or a progress
+    bar: whoever follows must not wait for its end.
+    """
     if not sys.stdout.isatty():
         sys.stdout.flush()
         for block in blocks:
@@ -79,10 +85,29 @@ def print_output(blocks: Iterator[bytes]) -> None:
         return
     text = TerminalText()
     ended = True
-    for block in blocks:
-        ended = _show(text.feed(block), ended)
+    begun = ""
+    try:
+        for block in blocks:
+            settled = text.feed(block)
+            if begun:
+                sys.stdout.write(_CLEAR)
+            ended = _show(settled, ended)
+            begun = _one_row(text.held) if live and ended else ""
+            _show(begun, True)
+    except KeyboardInterrupt:
+        _show("\n" if begun or not ended else "", True)
+        raise
+    if begun:
+        sys.stdout.write(_CLEAR)
     if not _show(text.finish(), ended):
         _show("\n", True)
+
+
+def _one_row(line: str) -> str:
+    """So much of it as can be cleared again."""
+    columns = shutil.get_terminal_size().columns
+    # What is not ASCII may take two columns.
+    return line.expandtabs()[: columns - 1 if line.isascii() else columns // 2]
 
 
 def _show(text: str, ended: bool) -> bool:

@@ -40,7 +40,7 @@ def command(task_id: str, tail: int | None, following: bool, as_json: bool) -> N
         output = "".join(map(text.feed, written(file, start))) + text.finish()
         print_json({**record(store, task), "output_start": start, "output": output})
     elif following:
-        print_output(follow(file, start, lambda: find_task(store, task_id).info.active))
+        print_output(follow(file, start, lambda: find_task(store, task_id).info.active), live=True)
     elif file.exists():
         print_output(written(file, start))
     else:
