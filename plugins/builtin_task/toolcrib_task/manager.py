@@ -311,7 +311,8 @@ class TaskManager:
     def _stop_at_limit(self, task: BackgroundTask) -> None:
         task.stop_soon(
             f"it wrote more than {task.log.limit_bytes:,} bytes; run it again with its output "
-            "redirected to a file, and read that in slices"
+            "redirected to a file, and read that in slices",
+            anyway=True,
         )
 
     def _deliver(self, tasks: Sequence[BackgroundTask], value: bool) -> None:

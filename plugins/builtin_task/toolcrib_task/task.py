@@ -55,6 +55,7 @@ class BackgroundTask:
     order: int = field(factory=itertools.count().__next__)
     _clock: float = field(factory=time.monotonic)
     _stopping: bool = False
+    _stopped_anyway: bool = False
     _timed_out: bool = False
     _left: bool = False
     _deadline: asyncio.TimerHandle | None = None
@@ -102,8 +103,12 @@ class BackgroundTask:
             self.ended, self.news = asyncio.Event(), asyncio.Event()
             self._lose_loop()
 
-    def stop_soon(self, reason: str | None) -> asyncio.Task[None]:
-        """Begin to stop it; the first reason counts."""
+    def stop_soon(self, reason: str | None, *, anyway: bool = False) -> asyncio.Task[None]:
+        """Begin to stop it; the first reason counts.
+
+        With `anyway` it counts as stopped, and be all done that it had to do.
+        """
+        self._stopped_anyway |= anyway
         if self._terminator is None:
             self._stopping = True
             if not self._timed_out:
@@ -143,7 +148,7 @@ class BackgroundTask:
         self.news.set()
 
     def _status_after(self, end: TaskEnd) -> TaskStatus:
-        if not self._stopping or end.despite_stop:
+        if not self._stopping or (end.despite_stop and not self._stopped_anyway):
             return "completed" if end.succeeded else "lost" if end.unseen else "failed"
         return "timed_out" if self._timed_out else "killed"
 

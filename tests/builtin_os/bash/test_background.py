@@ -357,3 +357,18 @@ async def test_a_person_who_kills_a_kept_command_ends_all_of_it(
     info = await ended(crib, task)
     assert (info.status, info.details["signal"]) == ("failed", "SIGTERM")
     assert living() == []
+
+
+async def test_a_stop_that_comes_after_the_end_changes_nothing(crib: ToolHarness) -> None:
+    """Although what the command had left running is still being ended."""
+    command = (
+        "(trap '' TERM; while :; do sleep 0.05; done) >/dev/null & sleep 0.2; echo done; exit 3"
+    )
+    await crib.call("Bash", command=command, run_in_background=True, description="work")
+    tasks = crib.session.tasks
+    assert tasks is not None
+    (info,) = tasks.list()
+    while tasks.list()[0].details["exit_code"] is None:
+        await asyncio.sleep(0.01)
+    after = await tasks.stop(info.task_id, "enough")
+    assert after is not None and (after.status, after.details["exit_code"]) == ("failed", 3)

@@ -30,6 +30,7 @@ class ShellWork:
     _stopping: asyncio.Task[Remains] | None = field(default=None, repr=False)
     _untie: Callable[[], None] | None = field(default=None, repr=False)
     _left: Mapping[int, str] = field(factory=dict)
+    _interrupted: bool = False
     _runtime_gone: bool = False
 
     kind = "process"
@@ -77,15 +78,17 @@ class ShellWork:
         assert self.process is not None
         try:
             returncode = await self.process.wait()
-            interrupted = self._stopping is not None
             remains = await self._stop()
-            if not interrupted:
+            if not self._interrupted:
                 self._left = remains.stopped
-            return TaskEnd(returncode == 0 and self._problem is None, self._problem)
+            succeeded = returncode == 0 and self._problem is None
+            # A stop that comes when only its remains are left comes too late.
+            return TaskEnd(succeeded, self._problem, despite_stop=not self._interrupted)
         finally:
             self._over()
 
     async def stop(self, grace_s: float) -> None:
+        self._interrupt()
         await asyncio.shield(self._stop(grace_s))
 
     def kill(self) -> None:
@@ -97,6 +100,11 @@ class ShellWork:
         self._over()
         self.process.leave()
 
+    def _interrupt(self) -> None:
+        """Note whether there was anything to stop when that was asked for first."""
+        if self._stopping is None:
+            self._interrupted = self.process is not None and self.process.returncode is None
+
     def _stop(self, *grace_s: float) -> asyncio.Task[Remains]:
         """End what runs; whoever asks first says how patiently."""
         assert self.process is not None
@@ -106,6 +114,7 @@ class ShellWork:
 
     async def _runtime_goes(self) -> None:
         self._runtime_gone = True
+        self._interrupt()
         await asyncio.shield(self._stop())
 
     def _over(self) -> None:
@@ -116,7 +125,7 @@ class ShellWork:
     @property
     def _problem(self) -> str | None:
         assert self.process is not None
-        if self._runtime_gone:
+        if self._runtime_gone and self._interrupted:
             return f"the runtime {self.shell.runtime.id!r} that it ran in was closed"
         if self.process.problem is not None:
             return f"its output could not be read: {self.process.problem}"
