@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import re
@@ -180,3 +181,30 @@ async def test_what_a_person_sees_and_a_rule_covers(harness: ToolHarness, counti
     assert execution.display == TaskStopDisplay(task_id=task.task_id, description="counting")
     assert execution.accesses == Accesses.resource(f"task:{task.task_id}")
     assert execution.matches_rule("count-*") and not execution.matches_rule("bash-*")
+
+
+async def test_a_stop_whose_result_is_lost_is_told_by_a_message(
+    open_in: Opening, counting: Making
+) -> None:
+    """The user cancels the call while the task has its time to end."""
+    harness = open_in(kill_grace_period_s=0.5)
+    tasks = tasks_of(harness)
+    task_id = tasks.start(counting(10_000, stubborn=True), timeout_s=None).task_id
+    call = asyncio.ensure_future(harness.call("TaskStop", task_id=task_id))
+    await asyncio.sleep(0.1)
+    harness.session.cancel(by_user=True)
+    assert (await call).outcome == "aborted"
+    await tasks.wait([task_id], timeout_s=20)
+    (news,) = harness.session.context_messages()
+    assert news.id == f"task:{task_id}:killed"
+
+
+async def test_half_a_surrogate_pair_in_a_reason_harms_no_result(
+    harness: ToolHarness, counting: Making
+) -> None:
+    """Models emit such text, and nobody can encode it."""
+    task_id = tasks_of(harness).start(counting(10_000), timeout_s=None).task_id
+    record = await stopped(harness, task_id, reason="no \ud800 more")
+    listed = await harness.call("TaskList", active_only=False)
+    for text in (record[""], listed.result.output):
+        assert isinstance(text, str) and text.encode().decode() == text and "more" in text
