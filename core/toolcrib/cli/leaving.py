@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from toolcrib.cli.common import printable
 from toolcrib.cli.progress import EVERY_S, StatusLine
-from toolcrib.contract.tasks import TaskInfo, Tasks
+from toolcrib.contract.tasks import STOPPED_BY_USER, TaskInfo, Tasks
 
 if TYPE_CHECKING:
     from toolcrib.contract.messages import ContextMessage
@@ -156,7 +156,9 @@ def end_of(task: TaskInfo) -> str:
     code = task.details.get("exit_code")
     if task.status == "failed" and code is not None:
         text += f" with exit code {code}"
-    if task.stop_reason:
+    if task.stop_reason == STOPPED_BY_USER:
+        text += " by the user"
+    elif task.stop_reason:
         text += f": {' '.join(task.stop_reason.split())}"
     return text
 

@@ -14,8 +14,9 @@ from collections.abc import Iterable
 from attrs import define, field
 
 from toolcrib.processes import table
-from toolcrib.processes.table import ProcessTable
-from toolcrib.processes.tree import NOBODY, TERM_SECONDS, ProcessTree
+from toolcrib.processes.running import leaders
+from toolcrib.processes.table import Process, ProcessTable
+from toolcrib.processes.tree import NOBODY, ProcessTree
 
 _SET_CHILD_SUBREAPER = 36
 """Of prctl(2)."""
@@ -65,18 +66,13 @@ class Descendants(ProcessTree):
         # All orphans are children now; without any, there is nothing to look for.
         return super().alive(since) if _has_children() else {}
 
-    def kill(self) -> None:
-        super().kill()
-        _reap_all()
-
-    async def end(self, grace_s: float = TERM_SECONDS) -> tuple[dict[int, str], dict[int, str]]:
-        try:
-            return await super().end(grace_s)
-        finally:
-            _reap_all()
-
     def _owned(self, everyone: ProcessTable) -> set[int]:
         return everyone.children(os.getpid()) - self.spared
+
+    def _reap(self, found: Iterable[Process]) -> None:
+        # Whoever started a program waits for it, and would not learn how it ended.
+        started = leaders()
+        super()._reap(process for process in found if process.pid not in started)
 
 
 def _has_children() -> bool:
@@ -85,12 +81,3 @@ def _has_children() -> bool:
     except ChildProcessError:
         return False
     return True
-
-
-def _reap_all() -> None:
-    """Bury every child that has ended."""
-    try:
-        while os.waitpid(-1, os.WNOHANG)[0]:
-            pass
-    except ChildProcessError:
-        return

@@ -218,6 +218,11 @@ def start_process(
     return process
 
 
+def leaders() -> frozenset[int]:
+    """The process ids of what was started and is still looked after."""
+    return frozenset(process.pid for process in _running)
+
+
 @atexit.register
 def _kill_what_runs() -> None:
     """For hosts that end in the middle of a call, without cancelling it."""
