@@ -103,7 +103,7 @@ class Session:
         self._take_profile(chosen)
         offer_services(crib.plugins, self.main.scope)
         self.main.refresh("start")
-        self._check_features()
+        self._check_sections()
         self._audit = self._open_audit()
         self.binding.moved = self._runtime_changed
         self.binding.lost = self._runtime_lost
@@ -255,16 +255,24 @@ class Session:
         self.binding.renew()
         self._close_audit()
         self.main.refresh("configuration", renew="all")
-        self._check_features()
+        self._check_sections()
         self._audit = self._open_audit()
 
-    def _check_features(self) -> None:
-        """Raise ConfigError when a feature that is on cannot use its part of the configuration."""
+    def _check_sections(self) -> None:
+        """Raise ConfigError when the configuration of something that is active cannot be used.
+
+        Tools read theirs when they are made, but what they share only when it is used.
+        """
         written = self.settings.sections()
-        for feature in self.crib.features():
-            if self.main.features[feature.name].enabled:
-                for section in feature.settings.keys() & written:
-                    check_section(load_factory(feature.settings[section]), self.settings)
+        read = [f.settings for f in self.crib.features() if self.main.features[f.name].enabled]
+        active = self.main.registry
+        for record, contribution in self.crib.plugins.contributions():
+            entry = active.get(contribution.name)
+            if entry is not None and entry.plugin == record.name:
+                read.append(contribution.settings)
+        places = {each[section] for each in read for section in each.keys() & written}
+        for place in sorted(places):
+            check_section(load_factory(place), self.settings)
 
     def _take_profile(self, profile: Profile) -> None:
         """Work out once what every call asks for: the mode, and the rules in force."""

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from toolcrib import Session, TaskEnd, TaskInfo, Tasks, ToolcribError
+from toolcrib.errors import ConfigError
 from toolcrib.testing import ToolHarness
 
 Opening = Callable[..., ToolHarness]
@@ -354,3 +355,8 @@ async def test_hosts_hear_of_starts_and_ends(open_in: Opening, counting: Making)
 
 def _messages(session: Session) -> list[str]:
     return [message.origin["task_id"] for message in session.context_messages()]
+
+
+def test_a_wrong_setting_is_an_error_when_the_session_opens(open_in: Opening) -> None:
+    with pytest.raises(ConfigError, match="max_running_tasks"):
+        open_in(max_running_tasks=0)
