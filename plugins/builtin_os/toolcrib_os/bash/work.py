@@ -81,8 +81,9 @@ class ShellWork:
             remains = await self._stop()
             if not self._interrupted:
                 self._left = remains.stopped
+            # A stop comes too late when only remains are left, or nothing any more.
+            self._interrupted &= bool(remains.stopped)
             succeeded = returncode == 0 and self._problem is None
-            # A stop that comes when only its remains are left comes too late.
             return TaskEnd(succeeded, self._problem, despite_stop=not self._interrupted)
         finally:
             self._over()
