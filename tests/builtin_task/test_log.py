@@ -206,3 +206,22 @@ def test_an_escape_sequence_is_not_read_in_two(tmp_path: Path) -> None:
     log.write(b"1mnow")
     assert log.read(since=first.end, max_bytes=100).text == "now"
     log.close()
+
+
+@pytest.mark.parametrize("other", ["a link", "a pipe"])
+def test_what_a_task_puts_in_the_place_of_its_log_is_not_read(tmp_path: Path, other: str) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.write_text("a secret, and longer than the limit")
+    log = log_in(tmp_path, 10)
+    log.may_be_handed_out = True
+    log.save()
+    log.hand_out()
+    Path(log.path or "").unlink()
+    if other == "a link":
+        (tmp_path / "task" / LOG_NAME).symlink_to(elsewhere)
+    else:
+        os.mkfifo(tmp_path / "task" / LOG_NAME)
+    assert log.read(since=None, max_bytes=100).text == ""
+    log.outgrown()
+    log.close()
+    assert elsewhere.read_text() == "a secret, and longer than the limit"

@@ -200,7 +200,7 @@ class OutputLog:
         if self._parked:
             return b"".join(self._parked)[start : start + size]
         try:
-            with open(self.folder / LOG_NAME, "rb") as file:
+            with open(self.folder / LOG_NAME, "rb", opener=the_file_itself) as file:
                 file.seek(start)
                 return file.read(size)
         except OSError as error:
@@ -249,12 +249,12 @@ class OutputLog:
 
     def _cut(self) -> None:
         """Take from a file what others have written to it beyond the limit."""
-        file = self.folder / LOG_NAME
         try:
-            beyond = os.stat(file).st_size - self.limit_bytes
-            if beyond > 0:
-                self._total = max(self._total, self.limit_bytes + beyond)
-                os.truncate(file, self.limit_bytes)
+            with open(self.folder / LOG_NAME, "r+b", opener=the_file_itself) as file:
+                beyond = os.fstat(file.fileno()).st_size - self.limit_bytes
+                if beyond > 0:
+                    self._total = max(self._total, self.limit_bytes + beyond)
+                    file.truncate(self.limit_bytes)
             self._kept = min(self.limit_bytes, self.limit_bytes + beyond)
         except OSError as error:
             self.problem = f"its file cannot be cut: {error.strerror}"
@@ -276,10 +276,15 @@ class OutputLog:
         """How far a file has grown that the task writes by itself."""
         if self.handed_out and not self._full:
             try:
-                size = os.stat(self.folder / LOG_NAME).st_size
+                size = os.lstat(self.folder / LOG_NAME).st_size
             except OSError:
                 size = 0
             self._total, self._kept = max(self._total, size), size
+
+
+def the_file_itself(path: str, flags: int) -> int:
+    """Opens a log, and nothing that a task has put in its place: no link, no pipe."""
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
 
 
 def _continuation_bytes(data: bytes) -> int:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from toolcrib import TerminalText
+from toolcrib_task.log import the_file_itself
 
 _BLOCK_BYTES = 1 << 16
 _LOOK_EVERY_S = 0.1
@@ -19,7 +20,7 @@ _CLEAR = "\r\x1b[K"
 def written(file: Path, start: int = 0) -> Iterator[bytes]:
     """What is in the file from an offset in bytes on; nothing when there is none."""
     try:
-        log = open(file, "rb")  # noqa: SIM115 (closed below)
+        log = open(file, "rb", opener=the_file_itself)  # noqa: SIM115 (closed below)
     except FileNotFoundError:
         return
     with log:
@@ -31,7 +32,7 @@ def written(file: Path, start: int = 0) -> Iterator[bytes]:
 def tail_offset(file: Path, lines: int) -> int:
     """Where the last lines of a file begin, found from its end."""
     try:
-        log = open(file, "rb")  # noqa: SIM115 (closed below)
+        log = open(file, "rb", opener=the_file_itself)  # noqa: SIM115 (closed below)
     except FileNotFoundError:
         return 0
     with log:
