@@ -82,7 +82,8 @@ class ShellWork:
             if not self._interrupted:
                 self._left = remains.stopped
             # A stop comes too late when only remains are left, or nothing any more.
-            self._interrupted &= bool(remains.stopped)
+            by_itself = returncode is not None and returncode >= 0
+            self._interrupted &= not by_itself or bool(remains.stopped)
             succeeded = returncode == 0 and self._problem is None
             return TaskEnd(succeeded, self._problem, despite_stop=not self._interrupted)
         finally:
