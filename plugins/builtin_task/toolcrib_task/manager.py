@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import islice
 
-from attrs import evolve
-
 from toolcrib import (
     ContextMessage,
     ContextMessages,
@@ -18,12 +16,11 @@ from toolcrib import (
     TaskOutput,
     ToolcribError,
     Work,
-    redacted,
 )
+from toolcrib_task.ends import Ends, is_news
 from toolcrib_task.foreground import ForegroundCall
 from toolcrib_task.left import LeftRunning
 from toolcrib_task.log import OutputLog
-from toolcrib_task.notices import messages, notification_id, single_ids
 from toolcrib_task.settings import TaskSettings
 from toolcrib_task.store import Mark, Restored, TaskStore
 from toolcrib_task.task import BackgroundTask
@@ -32,7 +29,6 @@ NEWS_EVERY_S = 0.05
 """How often somebody who follows a task is told of its output."""
 LOOK_EVERY_S = 0.2
 """How often a file is looked at that a task writes by itself."""
-_TAIL_BYTES = 4096
 _REMEMBERED = 1000
 """How many tasks that have ended can still be asked for; more, and the oldest are forgotten."""
 
@@ -51,10 +47,7 @@ class TaskManager:
         settings: Lazy[TaskSettings],
         agent: str = "main",
     ) -> None:
-        self._session = session
-        self._context = context
         self._settings = settings  # the configuration may be read again
-        self._agent = agent
         self._keep: bool | None = None
         self._tasks: dict[str, BackgroundTask] = {}
         self._calls: dict[str, ForegroundCall] = {}
@@ -68,6 +61,7 @@ class TaskManager:
             agent=agent,
             workspace=session.workspace.root,
         )
+        self._ends = Ends(self._tasks, self._store, session, context, agent)
         for restored in self._store.take_over():
             self._restore(restored)
         context.add_source(self)
@@ -181,17 +175,10 @@ class TaskManager:
             try:
                 await asyncio.shield(task.stop_soon((reason or "").strip() or None))
             except asyncio.CancelledError:
-                self._tell_after_all(task)
+                if not self._closed:
+                    self._ends.tell_after_all(task)
                 raise
         return task.info()
-
-    def _tell_after_all(self, task: BackgroundTask) -> None:
-        """Whoever asked for a stop does not learn how it came out: tell the end."""
-        if task.suppressed and not self._closed:
-            task.suppressed = False
-            self._store.update(task.info())
-            if not task.running:
-                self._context.announce()
 
     def detach(self, task_id: str) -> TaskInfo | None:
         call = self._calls.get(task_id)
@@ -200,28 +187,16 @@ class TaskManager:
         return self.get(task_id)
 
     def mark_delivered(self, task_ids: Iterable[str]) -> None:
-        tasks = [t for t in self._named(task_ids) if not t.running and not t.delivered]
-        self._deliver(tasks, True)
+        self._ends.mark(self._named(task_ids), True)
 
     def take_messages(self) -> Sequence[ContextMessage]:
-        """The ends that nobody was told of, those of earlier sessions too."""
+        """The ends that nobody was told of; see `toolcrib.MessageSource`."""
         self._keep_watch()
-        ended = [task for task in self._tasks.values() if _is_news(task)]
-        taken: list[ContextMessage] = []
-        for earlier in (True, False):
-            tasks = [task for task in ended if task.earlier is earlier]
-            pairs = [
-                (task.info(), task.log.read(since=None, max_bytes=_TAIL_BYTES)) for task in tasks
-            ]
-            taken += messages(pairs, wakes=not earlier)
-        self._deliver(ended, True)
-        return taken
+        return self._ends.take_messages()
 
     def return_messages(self, ids: frozenset[str]) -> None:
         """Offer the ends again that these messages told of."""
-        names = single_ids(ids)
-        tasks = (task for task in self._tasks.values() if not task.running)
-        self._deliver([task for task in tasks if notification_id(task.info()) in names], False)
+        self._ends.return_messages(ids)
 
     async def aclose(self) -> None:
         if self._closed:
@@ -268,10 +243,7 @@ class TaskManager:
         self._store.add(task.info(), kept=task.kept, mark=_mark_of(task))
         if task.kept:
             self._look_at_kept()
-        if self._session.observed:
-            from toolcrib import TaskStarted
-
-            self._session.emit(TaskStarted(agent=self._agent, task=_without_secrets(task.info())))
+        self._ends.tell_start(task)
 
     def _hand_over(self, task: BackgroundTask, timeout_s: float | None) -> TaskInfo:
         del self._calls[task.id]
@@ -282,7 +254,7 @@ class TaskManager:
 
     def _forget_oldest(self) -> None:
         if len(self._tasks) > _REMEMBERED:
-            told = (t.id for t in self._tasks.values() if not t.running and not _is_news(t))
+            told = (t.id for t in self._tasks.values() if not t.running and not is_news(t))
             for task_id in tuple(islice(told, len(self._tasks) - _REMEMBERED)):
                 del self._tasks[task_id]
                 self._store.leave(task_id)
@@ -299,14 +271,7 @@ class TaskManager:
         ):
             task.status, task.stop_reason = "killed", asked
         self._store.update(task.info(), output_bytes=task.log.total_bytes)
-        if self._session.observed:
-            from toolcrib import TaskEnded
-
-            info = _without_secrets(task.info())
-            tail = redacted(task.log.read(since=None, max_bytes=_TAIL_BYTES).text)
-            self._session.emit(TaskEnded(agent=self._agent, task=info, output_tail=tail))
-        if not task.suppressed:
-            self._context.announce()
+        self._ends.tell_end(task)
 
     def _stop_at_limit(self, task: BackgroundTask) -> None:
         task.stop_soon(
@@ -314,12 +279,6 @@ class TaskManager:
             "redirected to a file, and read that in slices",
             anyway=True,
         )
-
-    def _deliver(self, tasks: Sequence[BackgroundTask], value: bool) -> None:
-        for task in tasks:
-            task.delivered = value
-        if tasks:
-            self._store.delivered([task.id for task in tasks], value)
 
     def _find(self, task_id: str) -> BackgroundTask | None:
         task = self._tasks.get(task_id)
@@ -396,17 +355,3 @@ def _mark_of(task: BackgroundTask) -> Mark | None:
     """How its process is found again; None when it is no process."""
     pid, token = task.info().details.get("pid"), getattr(task.work, "token", None)
     return Mark.of(pid, token) if pid is not None and token is not None else None
-
-
-def _without_secrets(info: TaskInfo) -> TaskInfo:
-    """The record as those who follow events may see it."""
-    return evolve(
-        info,
-        description=redacted(info.description),
-        stop_reason=redacted(info.stop_reason),
-        details=redacted(info.details),
-    )
-
-
-def _is_news(task: BackgroundTask) -> bool:
-    return not task.running and task.detached and not task.suppressed and not task.delivered
