@@ -40,11 +40,18 @@ async def test_ordinary_work(inside: Any) -> None:
     assert sorted(path.name for path in workspace.iterdir()) == ["a"]
 
 
-async def test_exit_code_and_timeout(inside: Any) -> None:
+async def test_an_exit_code_is_told(inside: Any) -> None:
     failed = await inside.call("Bash", command="exit 7")
     assert failed.is_error and "7" in str(failed.output)
-    slow = await inside.call("Bash", command="sleep 60", timeout=1)
-    assert slow.is_error and "timed out" in str(slow.output)
+
+
+async def test_a_command_that_takes_too_long_goes_on_as_a_task(inside: Any) -> None:
+    slow = await inside.call("Bash", command="echo begun; sleep 60", timeout=1)
+    assert "foreground_output:\nbegun" in str(slow.output)
+    (task,) = inside.session.tasks.list()
+    stopped = await inside.call("TaskStop", task_id=task.task_id)
+    assert "status: killed" in str(stopped.output)
+    assert not os.path.exists(f"/proc/{task.details['pid']}")
 
 
 async def test_temporary_files(inside: Any) -> None:
