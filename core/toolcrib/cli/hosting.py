@@ -24,14 +24,16 @@ FORCED_S = 1.0
 """How long closing may take when everything was killed already."""
 _INTERRUPTED = 130
 _NAMED = 5
+_AT_ONCE = getattr(signal, "SIGQUIT", None)
+"""What Ctrl-\\ sends, for those whose patience is over."""
 
 
 @define(eq=False)
 class Hosting:
     """A session for the time of one command, which leaves nothing behind but what is to stay.
 
-    The first SIGINT, SIGTERM or SIGHUP cancels the calls and stops the background tasks, the
-    second kills everything at once.
+    The first SIGINT, SIGTERM or SIGHUP cancels the calls and stops the background tasks, another
+    SIGINT kills everything at once. So does SIGQUIT, be it the first.
 
     Attributes:
         before_signal: called before something is said of a signal; gives the terminal back.
@@ -52,6 +54,11 @@ class Hosting:
     def status(self) -> int:
         """The exit status: 0, or 128 and the number of the signal that interrupted."""
         return 128 + self.signal if self.signal else 0
+
+    @property
+    def by_user(self) -> bool:
+        """Whether a key ended it."""
+        return self.signal in (signal.SIGINT, _AT_ONCE)
 
     def run(self, work: Callable[[], Awaitable[None]]) -> None:
         """Do the work, see the background tasks out, close the session and end what is left."""
@@ -102,11 +109,12 @@ class Hosting:
     def _signals(self) -> Iterator[None]:
         loop = asyncio.get_running_loop()
         handled = []
-        for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+        for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"):
             with contextlib.suppress(AttributeError, NotImplementedError, ValueError, RuntimeError):
                 number = getattr(signal, name)
-                if name == "SIGHUP" and signal.getsignal(number) == signal.SIG_IGN:
-                    continue  # what nohup does
+                ignored = signal.getsignal(number) == signal.SIG_IGN
+                if ignored and name in ("SIGHUP", "SIGQUIT"):
+                    continue  # what nohup does, and a script for what it runs with `&`
                 loop.add_signal_handler(number, self._interrupt, number)
                 handled.append(number)
         try:
@@ -117,15 +125,20 @@ class Hosting:
 
     def _interrupt(self, number: int) -> None:
         self.before_signal()
-        if not self.signal:
-            self.signal = number
+        again = bool(self.signal)
+        if not again:
+            self._begin_to_end(number)
+        if number == _AT_ONCE or (again and number == signal.SIGINT):
+            # Later, so that what was told to stop just now knows why it is gone.
+            asyncio.get_running_loop().call_soon(self._force)
+
+    def _begin_to_end(self, number: int) -> None:
+        self.signal = number
+        if number != _AT_ONCE:
             self.line.say("interrupted: stopping what runs; Ctrl-C once more ends at once")
-            by_user = number == signal.SIGINT
-            self.session.cancel(by_user=by_user)
-            name = signal.Signals(number).name
-            self.leaving.stop(STOPPED_BY_USER if by_user else f"toolcrib was ended by {name}")
-        elif number == signal.SIGINT:
-            self._force()
+        self.session.cancel(by_user=self.by_user)
+        name = signal.Signals(number).name
+        self.leaving.stop(STOPPED_BY_USER if self.by_user else f"toolcrib was ended by {name}")
 
     def _force(self) -> None:
         if self._forced:

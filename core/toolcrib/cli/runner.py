@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import signal
 import sys
 from collections import defaultdict
 from collections.abc import Sequence
@@ -125,7 +124,7 @@ class _Run:
 
     def _abort_open(self) -> None:
         """Calls that an interrupt kept from starting, or from being waited for, have a result."""
-        by_user = self.hosting.signal == signal.SIGINT
+        by_user = self.hosting.by_user
         for call in [call for calls in self._open.values() for call in calls]:
             result = ToolResult(aborted(by_user=by_user, started=self._ended), is_error=True)
             self._print(Completion(call["id"], call["name"], "aborted", result))

@@ -244,6 +244,31 @@ def test_a_second_ctrl_c_does_not_wait_for_what_does_not_end(
     assert stored["exit_code"] in (137, None)
 
 
+@pytest.mark.parametrize(
+    "numbers",
+    [[signal.SIGQUIT], [signal.SIGTERM, signal.SIGQUIT], [signal.SIGTERM, signal.SIGINT]],
+    ids=["at once", "after another", "together"],
+)
+def test_what_is_killed_at_once_was_stopped_and_did_not_fail(
+    cli: Cli, start: Callable[..., Any], written_pid: Callable[[], int], numbers: list[int]
+) -> None:
+    cli.configure("[task]\nkill_grace_period_s = 1000\n")
+    with start(batches=[[background(STUBBORN)], [foreground("sleep 60")]]) as process:
+        pid = written_pid()
+        assert process.stdout.readline()
+        process.send_signal(signal.SIGSTOP)
+        for number in numbers:
+            process.send_signal(number)
+        process.send_signal(signal.SIGCONT)
+        out, _ = process.communicate(timeout=30)
+    # Signals that come together have no order.
+    assert process.returncode in [128 + number for number in numbers]
+    assert len(out.splitlines()) == 1
+    assert not psutil.pid_exists(pid)
+    (stored,) = cli("tasks", "list", "--json").json
+    assert (stored["status"], stored["exit_code"]) == ("killed", 137)
+
+
 def test_a_signal_during_a_batch_stops_background_tasks_too(
     start: Callable[..., Any], written_pid: Callable[[], int]
 ) -> None:

@@ -125,6 +125,7 @@ def test_call_prints_what_a_model_reads_and_ends_with_1_on_an_error(cli: Cli) ->
         (signal.SIGINT, 130, 2),
         (signal.SIGTERM, 143, 1),
         (signal.SIGHUP, 129, 1),
+        (signal.SIGQUIT, 131, 1),
     ],
 )
 def test_after_an_interrupt_every_call_has_a_result(
