@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import re
 import sqlite3
 import subprocess
 import sys
@@ -19,7 +20,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from toolcrib import TaskInfo
+from toolcrib import StateError, TaskInfo
 from toolcrib_task.rows import STATUSES
 from toolcrib_task.store import Mark, Restored, TaskStore
 
@@ -418,14 +419,17 @@ def test_without_the_file_all_goes_on(
     store.delivered([task_id])
     store.stop_requested(task_id)
     store.request_stop(task_id, "because")
-    assert store.all() == []
+    if trouble in ("a folder", "another table"):
+        with pytest.raises(StateError, match=re.escape(str(folder))):
+            store.all()
     store.prune()
     store.release([task_id])
     store.close()
     assert len(said) == 1 and str(folder) in said[0]
 
 
-def test_a_state_folder_that_cannot_be_written_is_no_obstacle(folder: Path) -> None:
+@pytest.mark.parametrize("mode", [0o500, 0], ids=["only read", "not even looked into"])
+def test_a_state_folder_that_cannot_be_written_is_no_obstacle(mode: int) -> None:
     code = """
         import logging, os, sys
         from pathlib import Path
@@ -435,7 +439,7 @@ def test_a_state_folder_that_cannot_be_written_is_no_obstacle(folder: Path) -> N
         os.setuid(int(sys.argv[2]))
         logging.basicConfig(stream=sys.stdout)
         store = TaskStore(Path(sys.argv[1]), session="s", agent="main", workspace="/ws")
-        store.take_over(), store.all()
+        store.take_over()
         info = TaskInfo(task_id=store.new_id("bash"), kind="process", description="",
                         status="running", detached=True, started_at=0.0)
         store.add(info, kept=False, mark=None)
@@ -452,7 +456,7 @@ def test_a_state_folder_that_cannot_be_written_is_no_obstacle(folder: Path) -> N
         os.chown(state / "tasks.db", user, -1)
         os.chown(state, user, -1)
         os.chmod(state / "tasks.db", 0o400)
-        os.chmod(state, 0o500)
+        os.chmod(state, mode)
         done = subprocess.run(
             [sys.executable, "-c", textwrap.dedent(code), str(state), str(user)],
             capture_output=True,

@@ -45,8 +45,8 @@ WHERE host = excluded.host AND pid = excluded.pid AND started = excluded.started
 class TaskStore:
     """The tasks of one agent in the state folder `folder`, which all sessions of a user share.
 
-    Nothing here fails because the disk does. What cannot be written is told once to the log
-    `toolcrib`, and written with the next change that can be.
+    Nothing here fails because the disk does, but for `all`. What cannot be written is told once to
+    the log `toolcrib`, and written with the next change that can be.
     """
 
     def __init__(self, folder: Path, *, session: str, agent: str, workspace: str) -> None:
@@ -153,7 +153,10 @@ class TaskStore:
         return restored
 
     def all(self) -> list[Stored]:
-        """The tasks of all sessions of the user, in the order in which they were written down."""
+        """The tasks of all sessions of the user, in the order in which they were written down.
+
+        Raises StateError when they cannot be read: people must not take that for none.
+        """
 
         def read(database: Database) -> list[Stored]:
             rows = database.connection.execute(
@@ -162,11 +165,11 @@ class TaskStore:
             ).fetchall()
             return [stored for row in rows if (stored := _stored(row)) is not None]
 
-        return self._do(read, []) if self._exists() else []
+        return self._attempt(read) if self._exists() else []
 
     def prune(self) -> None:
         """Remove what is too old, or too much, and that no session looks after."""
-        if self._folder.is_dir():
+        if os.path.isdir(self._folder):
             self._do(lambda database: prune(database, self._folder, self._session), None)
 
     def release(self, kept: Iterable[str]) -> None:
@@ -197,7 +200,14 @@ class TaskStore:
         return this_host(), pid, process_started(pid) or ""
 
     def _exists(self) -> bool:
-        return self._file.exists()
+        """Whether there may be a file: where nobody may look there can be one."""
+        try:
+            os.stat(self._file)
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        except OSError:
+            return True
+        return True
 
     def _has_row(self, task_id: str) -> bool:
         if self._database is None:
@@ -240,20 +250,23 @@ class TaskStore:
         began = time.monotonic()
         if began < self._rests_until:
             return otherwise
-        from toolcrib_task.database import BrokenDatabase, move_aside
-
         try:
-            try:
-                return self._try(action)
-            except BrokenDatabase as error:
-                if self._database is not None:
-                    move_aside(self._file, self._database.identity, error)
-                return self._try(action)
+            return self._attempt(action)
         except StateError as error:
             now = time.monotonic()
             self._rests_until = now + _REST * (now - began)
             self._tell(error)
             return otherwise
+
+    def _attempt(self, action: Callable[[Database], T]) -> T:
+        from toolcrib_task.database import BrokenDatabase, move_aside
+
+        try:
+            return self._try(action)
+        except BrokenDatabase as error:
+            if self._database is not None:
+                move_aside(self._file, self._database.identity, error)
+            return self._try(action)
 
     def _try(self, action: Callable[[Database], T]) -> T:
         from toolcrib_task.database import usable

@@ -67,6 +67,17 @@ def test_without_any_task_a_listing_says_so_and_is_no_failure(home: Home) -> Non
     assert home.tasks("stop", "--all").status == 0
 
 
+@pytest.mark.parametrize(
+    "arguments", [["list"], ["list", "--json"], ["stop", "--all"], ["attach", "bash-00000000"]]
+)
+def test_what_cannot_be_read_is_not_taken_for_no_tasks(home: Home, arguments: list[str]) -> None:
+    database = home.folder / "state" / "tasks" / "tasks.db"
+    database.mkdir(parents=True)
+    done = home.tasks(*arguments)
+    assert (done.status, done.out) == (2, b"")
+    assert str(database) in done.err and len(done.err.splitlines()) == 1
+
+
 def test_lists_all_tasks_of_all_sessions_the_newest_first(home: Home) -> None:
     other = home.folder / "other"
     other.mkdir()
