@@ -55,14 +55,14 @@ if TYPE_CHECKING:
     from toolcrib.contract.result import TextPart as TextPart
     from toolcrib.contract.result import ToolResult as ToolResult
     from toolcrib.contract.settings import settings as settings
-    from toolcrib.contract.tasks import STOPPED_BY_USER as STOPPED_BY_USER
+    from toolcrib.contract.task_records import STOPPED_BY_USER as STOPPED_BY_USER
+    from toolcrib.contract.task_records import TaskEnd as TaskEnd
+    from toolcrib.contract.task_records import TaskInfo as TaskInfo
+    from toolcrib.contract.task_records import TaskOutput as TaskOutput
+    from toolcrib.contract.task_records import TaskStatus as TaskStatus
     from toolcrib.contract.tasks import Foreground as Foreground
-    from toolcrib.contract.tasks import TaskEnd as TaskEnd
-    from toolcrib.contract.tasks import TaskInfo as TaskInfo
     from toolcrib.contract.tasks import TaskLog as TaskLog
-    from toolcrib.contract.tasks import TaskOutput as TaskOutput
     from toolcrib.contract.tasks import Tasks as Tasks
-    from toolcrib.contract.tasks import TaskStatus as TaskStatus
     from toolcrib.contract.tasks import Work as Work
     from toolcrib.contract.tool import Tool as Tool
     from toolcrib.crib import Crib as Crib
@@ -142,17 +142,14 @@ _HOMES = {
     "toolcrib.contract.output": ["OutputSink"],
     "toolcrib.contract.result": ["MediaPart", "TextPart", "ToolResult"],
     "toolcrib.contract.settings": ["settings"],
-    "toolcrib.contract.tasks": [
-        "Foreground",
+    "toolcrib.contract.task_records": [
         "STOPPED_BY_USER",
         "TaskEnd",
         "TaskInfo",
-        "TaskLog",
         "TaskOutput",
         "TaskStatus",
-        "Tasks",
-        "Work",
     ],
+    "toolcrib.contract.tasks": ["Foreground", "TaskLog", "Tasks", "Work"],
     "toolcrib.contract.tool": ["Tool"],
     "toolcrib.crib": ["Crib"],
     "toolcrib.errors": ["PathSecurityError", "RuntimeUnavailable", "StateError", "ToolcribError"],

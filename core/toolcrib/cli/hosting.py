@@ -13,7 +13,7 @@ from attrs import define, field
 
 from toolcrib.cli.common import printable, tell
 from toolcrib.cli.leaving import Leaving
-from toolcrib.contract.tasks import STOPPED_BY_USER
+from toolcrib.contract.task_records import STOPPED_BY_USER
 from toolcrib.processes.descendants import Descendants, adopt_orphans, with_followers
 
 if TYPE_CHECKING:

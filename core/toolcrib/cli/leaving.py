@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from toolcrib.cli.common import printable
 from toolcrib.cli.progress import EVERY_S, StatusLine
-from toolcrib.contract.tasks import STOPPED_BY_USER, TaskInfo, Tasks
+from toolcrib.contract.task_records import STOPPED_BY_USER, TaskInfo
+from toolcrib.contract.tasks import Tasks
 
 if TYPE_CHECKING:
     from toolcrib.contract.messages import ContextMessage

@@ -11,7 +11,7 @@ from toolcrib.contract.call import OutcomeKind
 from toolcrib.contract.context import Update
 from toolcrib.contract.display import Display
 from toolcrib.contract.result import ContentPart
-from toolcrib.contract.tasks import TaskInfo
+from toolcrib.contract.task_records import TaskInfo
 
 
 @frozen(kw_only=True)

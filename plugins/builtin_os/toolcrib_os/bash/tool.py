@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from toolcrib import (
     Accesses,
-    CommandAnalysis,
     Execution,
     Lazy,
     PathSecurityError,
@@ -29,6 +28,7 @@ from toolcrib_os.bash.input import BashInput
 from toolcrib_os.bash.settings import MAX_BACKGROUND_S, BashSettings
 
 if TYPE_CHECKING:
+    from toolcrib import CommandAnalysis
     from toolcrib_os.bash.foreground import Background
     from toolcrib_os.bash.limits import TimeLimit
 
