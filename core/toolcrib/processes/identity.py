@@ -6,6 +6,7 @@ import contextlib
 import os
 import platform
 import subprocess
+import sys
 import time
 from functools import cache
 from pathlib import Path
@@ -25,15 +26,30 @@ def this_host() -> str:
     return f"{platform.node()} {space}".strip()
 
 
+@cache
+def has_own_proc() -> bool:
+    """Whether /proc tells of processes by the numbers that they have here.
+
+    It can be missing, or still be that of another container.
+    """
+    try:
+        return os.readlink("/proc/self") == str(os.getpid())
+    except OSError:
+        return False
+
+
 def process_started(pid: int) -> str | None:
     """When a process started, as a text to compare; None when none of that id runs.
 
-    One that has ended and that nobody has waited for does not run.
+    One that has ended and that nobody has waited for does not run. Empty when one runs and the
+    system does not tell since when.
     """
-    ticks = _start_ticks(pid)
-    if ticks is None:
-        return None if Path("/proc/self/stat").exists() else _started_by_ps(pid)
-    return f"{_boot()}:{ticks}"
+    if sys.platform != "linux":
+        return _started_by_ps(pid)
+    ticks = _start_ticks(pid) if has_own_proc() else None
+    if ticks is not None:
+        return f"{_boot()}:{ticks}"
+    return "" if _runs_unseen(pid) else None
 
 
 def process_age_s(pid: int) -> float | None:
@@ -41,7 +57,7 @@ def process_age_s(pid: int) -> float | None:
 
     None when none of that id runs, and where the system does not tell.
     """
-    ticks = _start_ticks(pid)
+    ticks = _start_ticks(pid) if has_own_proc() else None
     if ticks is None:
         return None
     return max(0.0, time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK"))
@@ -63,6 +79,17 @@ def _boot() -> str:
     with contextlib.suppress(OSError):
         return Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
     return ""
+
+
+def _runs_unseen(pid: int) -> bool:
+    """Whether one runs of which /proc does not tell: if there is none, or it hides other users'."""
+    try:
+        os.kill(pid, 0)
+    except PermissionError:
+        return True
+    except (ProcessLookupError, OverflowError):
+        return False
+    return not has_own_proc()
 
 
 def _started_by_ps(pid: int) -> str | None:

@@ -6,9 +6,11 @@ import contextlib
 import math
 import os
 import secrets
+from collections.abc import Iterator
 
 from toolcrib.processes import table
 from toolcrib.processes.identity import process_started
+from toolcrib.processes.table import ProcessTable
 from toolcrib.processes.tree import ProcessTree
 
 _SPACE = "/proc/self/ns/pid"
@@ -25,15 +27,25 @@ def end_orphans() -> None:
     """Kill every process that was started by a program of this kind which is gone.
 
     Those of programs in other containers stay: whether these are gone can be told only there. So
-    does what this process itself descends from. Outside Linux nothing can be found.
+    do those from whose calls this process itself descends, over however many programs. Outside
+    Linux nothing can be found.
     """
     if not table.HAS_PROC:
         return
     everyone = table.look_at_all(math.inf)
-    tokens = {everyone.token(pid) for pid in everyone.processes} - {table.read_token(os.getpid())}
+    tokens = {everyone.token(pid) for pid in everyone.processes} - set(_around_us(everyone))
     for token in filter(None, tokens):
         if _is_orphaned(text := token.decode("ascii", "replace")):
             ProcessTree.marked(text).kill()
+
+
+def _around_us(everyone: ProcessTable) -> Iterator[bytes | None]:
+    """The markers of this process and of all that it descends from."""
+    yield table.read_token(os.getpid())
+    pid = os.getppid()
+    while (process := everyone.processes.get(pid)) is not None:
+        yield everyone.token(pid)
+        pid = process.parent
 
 
 def _is_orphaned(token: str) -> bool:
@@ -42,7 +54,8 @@ def _is_orphaned(token: str) -> bool:
     started, _, unique = rest.partition("/")
     if not (unique and pid.isdecimal()) or space != _process_space():
         return False
-    return (process_started(int(pid)) or "").rpartition(":")[2] != started
+    now = process_started(int(pid))
+    return now is None or (now != "" and now.rpartition(":")[2] != started)
 
 
 def _process_space() -> str:

@@ -228,3 +228,8 @@ def _kill_what_runs() -> None:
     """For hosts that end in the middle of a call, without cancelling it."""
     for process in tuple(_running):
         process.kill()
+
+
+if hasattr(os, "register_at_fork"):
+    # A fork that ends must not take along what its parent has started.
+    os.register_at_fork(after_in_child=_running.clear)

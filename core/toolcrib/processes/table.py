@@ -9,9 +9,11 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from attrs import define, field, frozen
 
+from toolcrib.processes.identity import has_own_proc
+
 MARKER = "TOOLCRIB_CALL"
 """The environment variable by which descendants are known that left the process group."""
-HAS_PROC = sys.platform == "linux" and os.path.exists("/proc/self/environ")
+HAS_PROC = sys.platform == "linux" and has_own_proc()
 
 
 @frozen

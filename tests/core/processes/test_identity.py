@@ -85,3 +85,37 @@ def test_other_processes_see_the_same() -> None:
         [sys.executable, "-c", code, str(os.getpid())], capture_output=True, text=True, check=True
     )
     assert told.stdout.strip() == f"{this_host()}|{process_started(os.getpid())}"
+
+
+UNSEEN = """
+import os, subprocess, sys
+from toolcrib import process_started
+process_started(1)  # imports what it needs
+if sys.argv[1] == "hidden":
+    os.setgroups([])
+    os.setgid(65534)
+    os.setuid(65534)
+print(repr(process_started(os.getppid())), process_started((1 << 22) - 1))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+@pytest.mark.parametrize(
+    ("kind", "prepare"),
+    [
+        ("hidden", "mount -t proc -o hidepid=2 proc /proc"),
+        ("missing", "umount -l /proc"),
+        ("of another container", ":"),
+    ],
+)
+def test_where_proc_does_not_tell_a_process_still_runs(kind: str, prepare: str) -> None:
+    options = ["--mount"] if kind == "hidden" else ["--mount", "--pid", "--fork"]
+    script = f'{prepare} && {{ "$0" -c "$1" "$2"; echo done; }}'
+    done = subprocess.run(
+        ["unshare", *options, "sh", "-c", script, sys.executable, UNSEEN, kind],
+        capture_output=True,
+        text=True,
+    )
+    if "done" not in done.stdout:
+        pytest.skip(f"needs containers: {done.stderr}")
+    assert done.stdout == "'' None\ndone\n"

@@ -132,3 +132,41 @@ def test_a_program_does_not_end_what_it_descends_from(tmp_path: Path) -> None:
         stdout=subprocess.PIPE,
     )
     assert done.stdout == b"still here\n"
+
+
+def test_nor_what_it_descends_from_over_another_program_that_lives(tmp_path: Path) -> None:
+    space, _, started, unique = owned_token().split("/")
+    end = f"{sys.executable} -c 'import toolcrib; toolcrib.end_orphans()'; echo still here"
+    done = subprocess.run(
+        ["/bin/sh", "-c", f'{MARKER}={owned_token()} /bin/sh -c "$0"; echo here too', end],
+        env={**os.environ, MARKER: f"{space}/999999999/{started}/{unique}"},
+        stdout=subprocess.PIPE,
+    )
+    assert done.stdout == b"still here\nhere too\n"
+
+
+FORKING_HOST = """
+import asyncio, os, sys
+from toolcrib import Launch, process_started, start_process
+
+async def main():
+    launch = Launch(("sleep", "300"), sys.argv[1], os.environ)
+    process = start_process(launch, on_output=print)
+    child = os.fork()
+    if child:
+        os.waitpid(child, 0)
+        await asyncio.sleep(0.05)
+        print(process_started(process.pid) is not None)
+        await process.stop()
+
+try:
+    asyncio.run(main())
+except OSError:
+    pass  # a fork has no event loop of its own
+"""
+
+
+def test_a_fork_that_ends_lets_the_processes_of_its_parent_be(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", FORKING_HOST, str(tmp_path)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    assert done.stdout == b"True\n"
