@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import textwrap
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -560,3 +561,18 @@ def test_many_processes_write_at_the_same_time(folder: Path, opened: Opening) ->
     stored = opened().all()
     assert len(stored) == 200
     assert {one.info.status for one in stored} == {"completed"}
+
+
+def test_the_last_word_waits_for_somebody_else_who_writes(folder: Path, opened: Opening) -> None:
+    store = opened()
+    store.add(task(), kept=False, mark=None)
+    other = sqlite3.connect(folder / "tasks.db", isolation_level=None, check_same_thread=False)
+    other.execute("BEGIN IMMEDIATE")
+    store.update(task(status="completed"))
+    soon = threading.Timer(1, other.rollback)
+    soon.start()
+    store.release([])
+    soon.join()
+    other.close()
+    (stored,) = opened().all()
+    assert stored.info.status == "completed" and not stored.owner_alive

@@ -32,6 +32,9 @@ CREATE TABLE IF NOT EXISTS tasks (
 )
 """
 _BUSY_S = 0.5
+"""How long others who write are waited for, in the middle of a session."""
+_LAST_BUSY_S = 5.0
+"""And at its end, when nothing can be written later."""
 _BROKEN = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
@@ -65,6 +68,11 @@ class Database:
     def in_place(self) -> bool:
         """Whether the file is still where it was opened."""
         return _identity(self.file) == self.identity
+
+    def be_patient(self) -> None:
+        """Wait longer for others from now on."""
+        with usable(self.file):
+            self.connection.execute(f"PRAGMA busy_timeout = {round(_LAST_BUSY_S * 1000)}")
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:

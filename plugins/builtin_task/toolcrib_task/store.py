@@ -180,6 +180,7 @@ class TaskStore:
                 self._put(evolve(row, kept=not row.kept))
         if self._rows:
             self._rests_until = 0.0
+            self._do(lambda database: database.be_patient(), None)
             self._write()
             self._do(self._disown, None)
             self._rows.clear()
