@@ -116,3 +116,19 @@ async def test_a_changed_configuration_holds_for_the_tasks_to_come(
     assert tasks_of(harness).room() is not None and tasks_of(harness).keep
     (info,) = tasks_of(harness).list()
     await tasks_of(harness).stop(info.task_id)
+
+
+async def test_what_nobody_would_find_again_is_not_kept(open_in: Opening, tmp_path: Path) -> None:
+    mark = f"77{os.getpid()}9"
+    harness = open_in(keep_alive_on_exit=True)
+    command = f"exec sleep {mark}"
+    await harness.call("Bash", command=command, run_in_background=True, description="work")
+    (info,) = tasks_of(harness).list()
+    for file in tmp_path.glob("state/tasks/tasks.db*"):
+        file.unlink()
+    (tmp_path / "state/tasks/tasks.db").mkdir()
+    await harness.session.aclose()
+    after = tasks_of(harness).get(info.task_id)
+    assert after is not None and after.status == "killed"
+    assert after.stop_reason is not None and "written down" in after.stop_reason
+    assert not living(f"sleep {mark}")

@@ -206,13 +206,12 @@ class TaskManager:
         if self._looking is not None and not self._looking.get_loop().is_closed():
             self._looking.cancel()
         running = [task for task in self._tasks.values() if task.running]
-        kept = [task for task in running if task.kept]
-        stopped = [task for task in running if not task.kept]
+        kept = [task for task in running if task.kept and self._store.finds_again(task.id)]
+        stopped = [task for task in running if task not in kept]
         try:
             for task in stopped:
                 task.suppressed = True
-            reason = "the session ended"
-            await asyncio.gather(*(task.stop_soon(reason) for task in stopped))
+            await asyncio.gather(*(task.stop_soon(_why_not_kept(task)) for task in stopped))
         finally:
             for task in stopped:
                 task.abandon()
@@ -355,3 +354,10 @@ def _mark_of(task: BackgroundTask) -> Mark | None:
     """How its process is found again; None when it is no process."""
     pid, token = task.info().details.get("pid"), getattr(task.work, "token", None)
     return Mark.of(pid, token) if pid is not None and token is not None else None
+
+
+def _why_not_kept(task: BackgroundTask) -> str:
+    """Why a task is stopped at the end of the session."""
+    if not task.kept:
+        return "the session ended"
+    return "it could not be written down, so nobody would have found it again"

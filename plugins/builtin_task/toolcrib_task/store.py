@@ -172,6 +172,13 @@ class TaskStore:
         if os.path.isdir(self._folder):
             self._do(lambda database: prune(database, self._folder, self._session), None)
 
+    def finds_again(self, task_id: str) -> bool:
+        """Whether sessions to come will find a task: it is written down, if need be now."""
+
+        self._rests_until = 0.0
+        self._write()
+        return task_id not in self._unwritten and self._has_row(task_id)
+
     def release(self, kept: Iterable[str]) -> None:
         """Leave everything to the sessions to come; the tasks named in `kept` go on."""
         staying = frozenset(kept)
