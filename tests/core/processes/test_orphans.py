@@ -7,12 +7,14 @@ import os
 import subprocess
 import sys
 import time
+import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from toolcrib import Launch, end_orphans, process_started, start_process
+from toolcrib.processes import orphans
 from toolcrib.processes.orphans import owned_token
 from toolcrib.processes.table import MARKER
 
@@ -21,6 +23,9 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
 HOST = """
 import asyncio, os, sys
 from toolcrib import Launch, start_process
+from toolcrib.processes import orphans
+
+orphans._SPACE = sys.argv[2]
 
 async def main():
     script = "setsid sleep 300 & echo $! > pid.part; mv pid.part pid; sleep 300"
@@ -46,9 +51,18 @@ def assert_gone(pid: int) -> None:
         time.sleep(0.01)
 
 
+@pytest.fixture(autouse=True)
+def space(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A space for the processes of the test alone: other tests end orphans at the same time."""
+    link = tmp_path / "space"
+    link.symlink_to(f"pid:[{uuid.uuid4()}]")
+    monkeypatch.setattr(orphans, "_SPACE", str(link))
+    return link
+
+
 @pytest.fixture
-def host(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
-    with subprocess.Popen([sys.executable, "-c", HOST, tmp_path]) as process:
+def host(tmp_path: Path, space: Path) -> Iterator[subprocess.Popen[bytes]]:
+    with subprocess.Popen([sys.executable, "-c", HOST, tmp_path, space]) as process:
         yield process
         process.kill()
     end_orphans()
@@ -68,6 +82,13 @@ def marked() -> Iterator[Callable[[str], int]]:
     for process in started:
         process.kill()
         process.wait()
+
+
+@pytest.fixture
+def ending(space: Path) -> str:
+    """A command by which another program ends the orphans of the same space."""
+    code = f'import toolcrib; from toolcrib.processes import orphans; orphans._SPACE = "{space}"'
+    return f"{sys.executable} -c '{code}; toolcrib.end_orphans()'"
 
 
 def test_they_are_ended_once_their_program_was_killed(
@@ -122,10 +143,10 @@ def test_other_markers_are_let_be(marked: Callable[[str], int], change: Callable
     assert process_started(pid) is not None
 
 
-def test_a_program_does_not_end_what_it_descends_from(tmp_path: Path) -> None:
+def test_a_program_does_not_end_what_it_descends_from(ending: str) -> None:
     """As one that is started by a call of a program that was killed just now."""
     space, _, started, unique = owned_token().split("/")
-    script = f"{sys.executable} -c 'import toolcrib; toolcrib.end_orphans()'; echo still here"
+    script = f"{ending}; echo still here"
     done = subprocess.run(
         ["/bin/sh", "-c", script],
         env={**os.environ, MARKER: f"{space}/999999999/{started}/{unique}"},
@@ -134,9 +155,9 @@ def test_a_program_does_not_end_what_it_descends_from(tmp_path: Path) -> None:
     assert done.stdout == b"still here\n"
 
 
-def test_nor_what_it_descends_from_over_another_program_that_lives(tmp_path: Path) -> None:
+def test_nor_what_it_descends_from_over_another_program_that_lives(ending: str) -> None:
     space, _, started, unique = owned_token().split("/")
-    end = f"{sys.executable} -c 'import toolcrib; toolcrib.end_orphans()'; echo still here"
+    end = f"{ending}; echo still here"
     done = subprocess.run(
         ["/bin/sh", "-c", f'{MARKER}={owned_token()} /bin/sh -c "$0"; echo here too', end],
         env={**os.environ, MARKER: f"{space}/999999999/{started}/{unique}"},

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import time
+import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -69,9 +70,17 @@ def wait_for_text(file: Path) -> str:
     return file.read_text()
 
 
-async def test_a_marker_alone_finds_daemons_and_ends_them(daemon: Callable[..., int]) -> None:
-    mine, other = daemon("mine"), daemon("other")
-    tree = ProcessTree.marked("mine")
+@pytest.fixture
+def token() -> str:
+    """A marker that no other test has, which may run at the same time."""
+    return uuid.uuid4().hex
+
+
+async def test_a_marker_alone_finds_daemons_and_ends_them(
+    daemon: Callable[..., int], token: str
+) -> None:
+    mine, other = daemon(token), daemon(f"{token}-other")
+    tree = ProcessTree.marked(token)
     assert list(tree.alive()) == [mine]
     stopped, survivors = await tree.end(5)
     assert (list(stopped), survivors) == ([mine], {})
@@ -80,34 +89,38 @@ async def test_a_marker_alone_finds_daemons_and_ends_them(daemon: Callable[..., 
     assert tree.alive() == {}
 
 
-async def test_one_that_ignores_the_polite_signal_is_killed(daemon: Callable[..., int]) -> None:
-    pid = daemon("stubborn", IGNORING)
-    stopped, survivors = await ProcessTree.marked("stubborn").end(0.05)
+async def test_one_that_ignores_the_polite_signal_is_killed(
+    daemon: Callable[..., int], token: str
+) -> None:
+    pid = daemon(token, IGNORING)
+    stopped, survivors = await ProcessTree.marked(token).end(0.05)
     assert (list(stopped), survivors) == ([pid], {})
     assert process_started(pid) is None
 
 
-def test_killing_does_not_wait(daemon: Callable[..., int]) -> None:
-    pid = daemon("stubborn", IGNORING)
-    ProcessTree.marked("stubborn").kill()
+def test_killing_does_not_wait(daemon: Callable[..., int], token: str) -> None:
+    pid = daemon(token, IGNORING)
+    ProcessTree.marked(token).kill()
     deadline = time.monotonic() + 10
     while process_started(pid) is not None:
         assert time.monotonic() < deadline
         time.sleep(0.01)
 
 
-async def test_a_marker_that_nobody_has_finds_nothing(daemon: Callable[..., int]) -> None:
+async def test_a_marker_that_nobody_has_finds_nothing(
+    daemon: Callable[..., int], token: str
+) -> None:
     """Nor one that is the beginning of another, or empty."""
-    pid = daemon("token-and-more")
-    for token in ("token", "", "en-and-more", "TOKEN-AND-MORE"):
-        tree = ProcessTree.marked(token)
+    pid = daemon(f"{token}-and-more")
+    for other in (token, "", f"{token[2:]}-and-more", f"{token}-AND-MORE"):
+        tree = ProcessTree.marked(other)
         assert tree.alive() == {}
         assert await tree.end() == ({}, {})
         tree.kill()
     assert process_started(pid) is not None
 
 
-async def test_a_process_never_ends_itself(daemon: Callable[..., int]) -> None:
+async def test_a_process_never_ends_itself(token: str) -> None:
     """Not even when its marker is its own, as that of a host which runs inside a call."""
     code = (
         "import os; from toolcrib import ProcessTree; "
@@ -116,7 +129,7 @@ async def test_a_process_never_ends_itself(daemon: Callable[..., int]) -> None:
     )
     done = subprocess.run(
         [sys.executable, "-c", code],
-        env={**os.environ, MARKER: "own"},
+        env={**os.environ, MARKER: token},
         capture_output=True,
         text=True,
     )
