@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -177,7 +178,7 @@ def test_nothing_else_in_the_folder_is_touched(
     (folder / "bash-0000000l").symlink_to(elsewhere)
     (folder / "notes").mkdir()
     (folder / "bash-0000000f").write_text("a file")
-    with sqlite3.connect(folder / "tasks.db") as connection:
+    with closing(sqlite3.connect(folder / "tasks.db")) as connection, connection:
         for odd in ("../elsewhere", "notes", "."):
             connection.execute(
                 "INSERT INTO tasks (task_id, session, agent, workspace, info, kept, output_bytes,"

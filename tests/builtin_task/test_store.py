@@ -14,6 +14,7 @@ import textwrap
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -183,7 +184,7 @@ def test_an_id_is_given_to_one_task_only(opened: Opening) -> None:
     """Should two sessions draw the same one, the row stays what it was."""
     opened("s1").add(task(description="first"), kept=False, mark=None)
     (restored,) = opened("s1").all()
-    with sqlite3.connect(opened()._folder / "tasks.db") as connection:
+    with closing(sqlite3.connect(opened()._folder / "tasks.db")) as connection, connection:
         connection.execute("UPDATE tasks SET pid = 1")
     connection.close()
     opened("s2").add(task(description="second"), kept=False, mark=None)
@@ -269,7 +270,7 @@ def test_a_garbled_row_hides_no_other(opened: Opening, folder: Path, garbled: An
     store.add(task(FIRST), kept=False, mark=None)
     store.add(task(SECOND, status="completed", ended_at=2e9), kept=False, mark=None)
     store.release([])
-    with sqlite3.connect(folder / "tasks.db") as connection:
+    with closing(sqlite3.connect(folder / "tasks.db")) as connection, connection:
         if garbled in ("status", "started_at", "details", "more", "task_id"):
             connection.execute(
                 "UPDATE tasks SET info = json_set(info, ?, 'odd') WHERE task_id = ?",
@@ -379,7 +380,7 @@ def test_a_file_of_a_newer_version_is_left_alone(
     opened: Opening, folder: Path, said: list[str]
 ) -> None:
     folder.mkdir(parents=True)
-    with sqlite3.connect(folder / "tasks.db") as connection:
+    with closing(sqlite3.connect(folder / "tasks.db")) as connection, connection:
         connection.execute("PRAGMA user_version = 99")
         connection.execute("CREATE TABLE tasks (other TEXT)")
     connection.close()
@@ -409,7 +410,7 @@ def test_without_the_file_all_goes_on(
     elif trouble == "no disk":
         folder = Path("/proc/sys/tasks")
     else:
-        with sqlite3.connect(folder / "tasks.db") as connection:
+        with closing(sqlite3.connect(folder / "tasks.db")) as connection, connection:
             connection.execute("CREATE TABLE tasks (other TEXT)")
         connection.close()
     store = TaskStore(folder, session="s", agent="main", workspace="/ws")

@@ -98,8 +98,10 @@ class SessionApprovals:
         self._rules = ()
         if table is not None:
             try:
-                table.remove_session(self.session_id)
-                table.close()
+                try:
+                    table.remove_session(self.session_id)
+                finally:
+                    table.close()
             except StateError as error:
                 self._tell(error)
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -168,14 +169,13 @@ def test_the_session_itself_can_revoke(approvals: SessionApprovals, home: Home) 
 def test_a_row_that_somebody_added_allows_nothing(approvals: SessionApprovals, home: Home) -> None:
     """A tool that can write the user's files must not be able to approve its own calls."""
     approvals.remember([RULE], tool="Bash", agent="main")
-    with sqlite3.connect(home.database) as connection:
+    with closing(sqlite3.connect(home.database)) as connection, connection:
         connection.execute(
             "INSERT INTO approvals (session, workspace, tool, agent, rule, since, host, pid,"
             " started) SELECT session, workspace, tool, agent, 'Bash', since, host, pid, started"
             " FROM approvals"
         )
         connection.execute("UPDATE approvals SET rule = 'Bash(*)' WHERE rule = ?", (RULE,))
-    connection.close()
     assert patterns(approvals) == [RULE]
 
 
@@ -213,17 +213,15 @@ def test_approvals_of_processes_that_are_gone_are_not_listed(home: Home) -> None
     process.communicate(timeout=60)
     assert process.returncode == -signal.SIGKILL
     assert living_approvals(home.database) == []
-    with sqlite3.connect(home.database) as connection:
+    with closing(sqlite3.connect(home.database)) as connection, connection:
         assert connection.execute("SELECT count(*) FROM approvals").fetchone() == (0,)
-    connection.close()
 
 
 def test_a_number_that_another_process_got_is_not_the_process(home: Home) -> None:
     approvals = SessionApprovals(home.database, "s1", "/ws")
     approvals.remember([RULE], tool="Bash", agent="main")
-    with sqlite3.connect(home.database) as connection:
+    with closing(sqlite3.connect(home.database)) as connection, connection:
         connection.execute("UPDATE approvals SET started = 'long ago'")
-    connection.close()
     assert living_approvals(home.database) == []
     assert approvals.rules() == ()
     approvals.close()
@@ -232,10 +230,9 @@ def test_a_number_that_another_process_got_is_not_the_process(home: Home) -> Non
 def test_processes_of_another_machine_are_given_the_benefit_of_the_doubt(home: Home) -> None:
     approvals = SessionApprovals(home.database, "s1", "/ws")
     approvals.remember([RULE, OTHER], tool="Bash", agent="main")
-    with sqlite3.connect(home.database) as connection:
+    with closing(sqlite3.connect(home.database)) as connection, connection:
         connection.execute("UPDATE approvals SET host = 'elsewhere'")
         connection.execute("UPDATE approvals SET since = 0 WHERE rule = ?", (OTHER,))
-    connection.close()
     assert [listed.rule for listed in living_approvals(home.database)] == [RULE]
     approvals.close()
 
@@ -320,8 +317,7 @@ def test_a_locked_file_holds_nobody_up(
 
 def test_a_table_of_another_version_is_left_alone(home: Home) -> None:
     home.database.parent.mkdir()
-    with sqlite3.connect(home.database) as connection:
+    with closing(sqlite3.connect(home.database)) as connection, connection:
         connection.execute("CREATE TABLE approvals (other TEXT)")
-    connection.close()
     with pytest.raises(StateError):
         living_approvals(home.database)
