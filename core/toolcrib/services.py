@@ -26,12 +26,17 @@ class Lazy(Generic[T]):
     while the tool is only listed: `self._service().method()`.
     """
 
-    def __init__(self, get: Callable[[], T]) -> None:
+    def __init__(self, get: Callable[[], T], made: Callable[[], bool]) -> None:
         self._get = get
+        self._made = made
 
     def __call__(self) -> T:
         """The service; raises ServiceError when it cannot be made."""
         return self._get()
+
+    def peek(self) -> T | None:
+        """The service if its scope has made it already, for who must not cause anything."""
+        return self._get() if self._made() else None
 
 
 class ServiceRegistrar(Protocol):
@@ -199,8 +204,8 @@ class Scope:
             if lazy:
                 (wanted,) = typing.get_args(wanted)
             if wanted is not None and self.offers(wanted):
-                get = functools.partial(self.get, wanted)
-                arguments[parameter.name] = Lazy(get) if lazy else get()
+                get, made = (functools.partial(f, wanted) for f in (self.get, self.made))
+                arguments[parameter.name] = Lazy(get, made) if lazy else get()
             elif not optional:
                 raise ServiceError(
                     f"{_name(factory)} needs {parameter.name!r}"

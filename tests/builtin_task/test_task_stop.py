@@ -208,3 +208,12 @@ async def test_half_a_surrogate_pair_in_a_reason_harms_no_result(
     listed = await harness.call("TaskList", active_only=False)
     for text in (record[""], listed.result.output):
         assert isinstance(text, str) and text.encode().decode() == text and "more" in text
+
+
+async def test_judging_a_stop_takes_over_no_tasks(tmp_path: Path) -> None:
+    """For a call that is denied must not have done anything."""
+    (tmp_path / "workspace").mkdir()
+    async with ToolHarness(tmp_path / "workspace", mode="manual") as harness:
+        done = await harness.call("TaskStop", task_id="bash-00000000")
+        assert done.outcome == "vetoed"
+        assert not harness.session.main.scope.made(Tasks)

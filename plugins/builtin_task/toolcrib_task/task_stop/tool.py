@@ -41,7 +41,9 @@ class TaskStopTool(Tool[TaskStopInput]):
         async def execute(context: ToolContext) -> ToolResult:
             return await _stop(args, self._tasks())
 
-        known = self._tasks().get(args.task_id)
+        # Making the tasks takes over those of earlier sessions, which resolving must not do.
+        tasks = self._tasks.peek()
+        known = tasks.get(args.task_id) if tasks is not None else None
         return RunnableExecution(
             execute=execute,
             approval_rule=self.name,
