@@ -81,6 +81,9 @@ if TYPE_CHECKING:
     from toolcrib.processes.identity import process_started as process_started
     from toolcrib.processes.identity import this_host as this_host
     from toolcrib.processes.orphans import end_orphans as end_orphans
+    from toolcrib.mcp.naming import distinct_tool_name as distinct_tool_name
+    from toolcrib.mcp.naming import qualify_tool_name as qualify_tool_name
+    from toolcrib.mcp.naming import server_prefix as server_prefix
     from toolcrib.processes.running import Remains as Remains
     from toolcrib.processes.running import RunningProcess as RunningProcess
     from toolcrib.processes.running import start_process as start_process
@@ -159,6 +162,7 @@ _HOMES = {
     "toolcrib.permissions.touched": ["Match", "touches_path"],
     "toolcrib.processes.identity": ["process_age_s", "process_started", "this_host"],
     "toolcrib.processes.orphans": ["end_orphans"],
+    "toolcrib.mcp.naming": ["distinct_tool_name", "qualify_tool_name", "server_prefix"],
     "toolcrib.processes.running": ["Remains", "RunningProcess", "start_process"],
     "toolcrib.processes.tree": ["ProcessTree"],
     "toolcrib.profiles": ["Profile"],

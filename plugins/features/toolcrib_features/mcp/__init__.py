@@ -1,0 +1,1 @@
+"""The MCP client: the tools of servers, beside those of plugins."""
