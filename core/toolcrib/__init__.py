@@ -71,7 +71,13 @@ if TYPE_CHECKING:
     from toolcrib.errors import StateError as StateError
     from toolcrib.errors import ToolcribError as ToolcribError
     from toolcrib.features import Feature as Feature
+    from toolcrib.mcp.naming import distinct_tool_name as distinct_tool_name
+    from toolcrib.mcp.naming import qualify_tool_name as qualify_tool_name
+    from toolcrib.mcp.naming import server_prefix as server_prefix
     from toolcrib.messages import ContextMessages as ContextMessages
+    from toolcrib.offered import ToolSource as ToolSource
+    from toolcrib.offered import ToolTable as ToolTable
+    from toolcrib.offered import WithheldTool as WithheldTool
     from toolcrib.paths import ResolvedPath as ResolvedPath
     from toolcrib.paths import Workspace as Workspace
     from toolcrib.paths import is_sensitive_file as is_sensitive_file
@@ -81,9 +87,6 @@ if TYPE_CHECKING:
     from toolcrib.processes.identity import process_started as process_started
     from toolcrib.processes.identity import this_host as this_host
     from toolcrib.processes.orphans import end_orphans as end_orphans
-    from toolcrib.mcp.naming import distinct_tool_name as distinct_tool_name
-    from toolcrib.mcp.naming import qualify_tool_name as qualify_tool_name
-    from toolcrib.mcp.naming import server_prefix as server_prefix
     from toolcrib.processes.running import Remains as Remains
     from toolcrib.processes.running import RunningProcess as RunningProcess
     from toolcrib.processes.running import start_process as start_process
@@ -159,6 +162,7 @@ _HOMES = {
     "toolcrib.features": ["Feature"],
     "toolcrib.messages": ["ContextMessages"],
     "toolcrib.paths": ["ResolvedPath", "Workspace", "is_sensitive_file"],
+    "toolcrib.offered": ["ToolSource", "ToolTable", "WithheldTool"],
     "toolcrib.permissions.touched": ["Match", "touches_path"],
     "toolcrib.processes.identity": ["process_age_s", "process_started", "this_host"],
     "toolcrib.processes.orphans": ["end_orphans"],

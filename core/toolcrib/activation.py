@@ -15,6 +15,7 @@ from toolcrib.contract.contribution import ActivationContext, Source, ToolContri
 from toolcrib.decisions import Decision, Filter
 from toolcrib.errors import ConfigError
 from toolcrib.features import FeatureState
+from toolcrib.offered import ToolTable
 from toolcrib.plugins.hook_calls import discard
 from toolcrib.plugins.loader import PluginHost, describe, load_factory
 from toolcrib.plugins.records import PluginRecord
@@ -124,6 +125,18 @@ def _at(place: str) -> str:
     return f" ({place})" if place else ""
 
 
+@frozen
+class Changes:
+    """The names of the tools that an evaluation added, removed, and put others in the place of."""
+
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    replaced: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.added or self.removed or self.replaced)
+
+
 @define
 class _Active:
     contribution: ToolContribution
@@ -142,9 +155,11 @@ class Activation:
         plugins: PluginHost,
         scope: Scope,
         registry: ToolRegistry,
+        table: ToolTable,
         conditions: Callable[[], Conditions],
     ) -> None:
         self._plugins = plugins
+        self._table = table
         self._scope = scope
         self._registry = registry
         self._conditions = conditions
@@ -152,23 +167,24 @@ class Activation:
         self._broken: dict[int, tuple[ToolContribution, str]] = {}
         self.decisions: list[Decision] = []
 
-    def evaluate(self, *, renew: Renewal | None = None) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Filter everything anew; returns the names added and removed.
+    def evaluate(self, *, renew: Renewal | None = None) -> Changes:
+        """Filter everything anew.
 
         With `renew` tools are made again, also those that failed to be made before.
         """
         on = self._conditions()
-        before = set(self._active)
+        before = {name: active.contribution for name, active in self._active.items()}
         if renew:
             self._broken.clear()
             for name, active in list(self._active.items()):
                 if renew == "all" or _has_services(active.contribution):
                     active.remove()
                     del self._active[name]
-        self.decisions = self._unknown_tools(on)
+        self.decisions = self._unknown_tools(on) + self._withheld_tools()
         passing: list[tuple[PluginRecord, ToolContribution]] = []
         owners: dict[str, PluginRecord] = {}
-        for record, contribution in self._plugins.contributions():
+        offers = (*self._plugins.contributions(), *self._table.contributions())
+        for record, contribution in offers:
             refusal = self._refusal(record, contribution, owners, on)
             if refusal is None:
                 passing.append((record, contribution))
@@ -185,8 +201,14 @@ class Activation:
             self._decide(record, contribution, self._activate(record, contribution))
         if any(c.overrides and id(c) in self._broken.keys() - known for _, c in passing):
             self.evaluate()  # now that it proved broken, what it would replace stays
-        after = set(self._active)
-        return tuple(sorted(after - before)), tuple(sorted(before - after))
+        after = {name: active.contribution for name, active in self._active.items()}
+        return Changes(
+            added=tuple(sorted(after.keys() - before.keys())),
+            removed=tuple(sorted(before.keys() - after.keys())),
+            replaced=tuple(
+                sorted(n for n in after.keys() & before.keys() if after[n] is not before[n])
+            ),
+        )
 
     def withdraw(self, name: str, reason: str) -> None:
         """Take out a tool that turned out to be broken, and say so in its decision."""
@@ -360,6 +382,12 @@ class Activation:
                 continue
             decisions.append(_decision(record.name, record, refusal))
         return decisions
+
+    def _withheld_tools(self) -> list[Decision]:
+        return [
+            _decision(tool.name, record, Refusal("withheld", tool.reason, tool.remedy))
+            for record, tool in self._table.withheld()
+        ]
 
     def _decide(
         self, record: PluginRecord, contribution: ToolContribution, refusal: Refusal | None

@@ -20,6 +20,7 @@ from toolcrib.contract.contribution import Disclosure, Source
 from toolcrib.contract.tool import ToolLike
 from toolcrib.decisions import Decision
 from toolcrib.features import FeatureState, resolve_features
+from toolcrib.offered import ToolTable
 from toolcrib.pipeline.texts import unknown_tool
 from toolcrib.plugins.hook_calls import HookTable, discard
 from toolcrib.plugins.loader import describe
@@ -60,15 +61,18 @@ class Agent:
         self.profile = profile
         self.scope = Scope("agent", session.scope)
         self.registry = ToolRegistry()
-        self.hooks = HookTable(session.crib.plugins, self._silenced, session)
+        self.hooks = HookTable(session.crib.plugins, self.silenced, session)
         self.features: dict[str, FeatureState] = {}
         self.timeouts: Mapping[str, float] = {}
         self.observed = False
+        self.table = ToolTable(session.crib.plugins.records, self._table_changed)
+        self.scope.add_value(ToolTable, self.table)
         self._activation = Activation(
-            session.crib.plugins, self.scope, self.registry, self._conditions
+            session.crib.plugins, self.scope, self.registry, self.table, self._conditions
         )
         self._on: Conditions | None = None
         self._refusals: dict[tuple[str, str], str | None] = {}
+        self._evaluated = False
 
     def refresh(self, reason: str, *, renew: Renewal | None = None) -> None:
         """Evaluate which tools the agent has, after something that decides it has changed.
@@ -87,11 +91,27 @@ class Agent:
         self.timeouts = session.settings.tools.timeouts
         self.hooks.clear()
         self.note_observers()
-        added, removed = self._activation.evaluate(renew=renew)
-        if (added or removed) and self.observed:
+        self._evaluate(reason, renew)
+
+    def _table_changed(self, reason: str) -> None:
+        if self._evaluated:  # otherwise the first evaluation is still to come
+            self._evaluate(reason)
+
+    def _evaluate(self, reason: str, renew: Renewal | None = None) -> None:
+        self._evaluated = True
+        changes = self._activation.evaluate(renew=renew)
+        if changes and self.observed:
             from toolcrib.contract.events import ToolListUpdated
 
-            self.emit(ToolListUpdated(agent=self.name, reason=reason, added=added, removed=removed))
+            self.emit(
+                ToolListUpdated(
+                    agent=self.name,
+                    reason=reason,
+                    added=changes.added,
+                    removed=changes.removed,
+                    replaced=changes.replaced,
+                )
+            )
 
     def note_observers(self) -> None:
         """Find out whether anybody follows the events; without anybody none is made."""
@@ -200,8 +220,8 @@ class Agent:
 
             self.emit(PluginProblem(plugin=plugin, stage=stage, message=message))
 
-    def _silenced(self) -> frozenset[str]:
-        """The plugins whose hooks do not count here: blocked, or part of a feature that is off."""
+    def silenced(self) -> frozenset[str]:
+        """The plugins that do not count here: blocked, or part of a feature that is off."""
         off = frozenset(
             plugin
             for feature in self.session.crib.features()

@@ -20,6 +20,7 @@ Filter = Literal[
     "tools.disabled",
     "session",
     "factory",
+    "withheld",
     "unknown",
 ]
 

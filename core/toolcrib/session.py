@@ -86,6 +86,9 @@ class Session:
         self.awaiting: set[Approved] = set()
         self.messages = ContextMessages(self._announce_messages)
         self._config = ConfigWatch(workspace.root, environment)
+        self._starters: list[Callable[[], None]] = []
+        self._started = False
+        self._followers: list[Callable[[], None]] = []
         self._listeners: list[Callable[[Event], None]] = []
         self.scope = Scope("session", crib.scope)
         self._offer_values()
@@ -199,6 +202,7 @@ class Session:
         """Give the main agent another profile; raises ConfigError when there is none."""
         self._take_profile(self._resolved_profile(name, self.settings))
         self.main.refresh("profile")
+        self._tell_followers()
 
     def reload(self) -> None:
         """Read the configuration again, for everything but the folders of the workspace.
@@ -217,6 +221,35 @@ class Session:
         except (ConfigError, RuntimeUnavailable):  # a table that only a tool or runtime reads
             self._apply(*before)
             raise
+        self._tell_followers()
+
+    def on_start(self, start: Callable[[], None]) -> None:
+        """Have `start` called when the session is entered, or now; there is an event loop then."""
+        if self._started:
+            start()
+        else:
+            self._starters.append(start)
+
+    def on_change(self, follow: Callable[[], None]) -> None:
+        """Have `follow` called after the configuration was read again, or the profile changed."""
+        self._followers.append(follow)
+
+    def watch(self, *files: str | os.PathLike[str]) -> None:
+        """Read the configuration again also when one of these files changes, appears or goes."""
+        self._config.add(files)
+
+    def uses_plugin(self, name: str) -> bool:
+        """Whether a plugin counts here: loaded, not blocked, no part of a feature that is off."""
+        record = self.crib.plugins.records.get(name)
+        return record is not None and record.status == "loaded" and name not in self.main.silenced()
+
+    async def settle_tools(self) -> None:
+        """Wait until what brings tools while the session lives has brought them, or failed to."""
+        await self.main.table.settled()
+
+    def _tell_followers(self) -> None:
+        for follow in tuple(self._followers):
+            follow()
 
     def _reload_changed(self) -> None:
         """Follow a change of a configuration file; one that cannot be used changes nothing."""
@@ -413,6 +446,9 @@ class Session:
         return OutputStore(sessions / self.id / "tool-results", self.settings.output.quota_bytes)
 
     async def __aenter__(self) -> Self:
+        self._started = True
+        while self._starters:
+            self._starters.pop(0)()
         return self
 
     async def __aexit__(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from time import monotonic
 
@@ -18,13 +18,19 @@ class ConfigWatch:
     """Looks at the files that decide the settings of a workspace, whether they exist yet or not."""
 
     def __init__(self, workspace: str | Path, environ: Mapping[str, str]) -> None:
-        self._files = (
+        self._files: list[str | os.PathLike[str]] = [
             user_file(environ)[0],
             Path(workspace) / FILE_NAME,
             TrustStore.of_user(environ).file,
-        )
+        ]
         self._known = self._states()
         self._next = monotonic() + EVERY_S
+
+    def add(self, files: Iterable[str | os.PathLike[str]]) -> None:
+        """Look at these too, from how they are now."""
+        new = [file for file in files if file not in self._files]
+        self._files += new
+        self._known += tuple(map(_state, new))
 
     def changed(self) -> bool:
         """Whether a file is not as it was when this was last true; cheap when asked often."""
@@ -42,7 +48,7 @@ class ConfigWatch:
         return tuple(map(_state, self._files))
 
 
-def _state(file: Path) -> tuple[int, int, int] | None:
+def _state(file: str | os.PathLike[str]) -> tuple[int, int, int] | None:
     try:
         stat = os.stat(file)
     except OSError:

@@ -60,13 +60,14 @@ class ToolResultReady:
 
 @frozen(kw_only=True)
 class ToolListUpdated:
-    """The table of active tools changed."""
+    """The table of active tools changed; `replaced` are those that may look different now."""
 
     type: ClassVar[str] = "tool.list.updated"
     agent: str
     reason: str
     added: tuple[str, ...]
     removed: tuple[str, ...]
+    replaced: tuple[str, ...] = ()
 
 
 @frozen(kw_only=True)

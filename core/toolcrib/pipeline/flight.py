@@ -45,6 +45,7 @@ class Flight:
     metadata: Any = None
     stops_batch: bool = False
     generation: Generation | None = None
+    awaits_tool: bool = False
     context: ToolContext | None = None
     ticket: Ticket | None = None
     task: asyncio.Task[None] | None = None

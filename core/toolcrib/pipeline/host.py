@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from toolcrib.contract.contribution import Source
 from toolcrib.contract.events import Event
+from toolcrib.offered import ToolTable
 from toolcrib.pipeline.scheduler import Scheduler
 from toolcrib.plugins.hook_calls import HookTable
 from toolcrib.registry import ToolRegistry
@@ -23,6 +24,8 @@ class Host(Protocol):
     def session(self) -> Any: ...
     @property
     def registry(self) -> ToolRegistry: ...
+    @property
+    def table(self) -> ToolTable: ...
     @property
     def hooks(self) -> HookTable: ...
     @property

@@ -16,10 +16,16 @@ from toolcrib.validation import validator_for
 
 
 def preflight(flight: Flight, host: Host) -> None:
-    """Check a call as far as it can be checked without the tool; a bad one is refused."""
+    """Check a call as far as it can be checked without the tool; a bad one is refused.
+
+    The tool may still be on its way: then the call `awaits_tool`, and is to be checked once more.
+    """
     call = flight.call
     entry = host.registry.get(call.name)
     if entry is None:
+        if not flight.awaits_tool and host.table.expects(call.name):
+            flight.awaits_tool = True
+            return
         flight.refuse("preflight-rejected", host.explain_missing(call.name))
         return
     flight.entry = entry

@@ -14,6 +14,7 @@ from toolcrib.errors import PathSecurityError
 from toolcrib.pipeline import texts
 from toolcrib.pipeline.flight import Flight, Steps
 from toolcrib.pipeline.host import Host
+from toolcrib.pipeline.preflight import preflight
 from toolcrib.plugins.hook_calls import Implementation, discard
 from toolcrib.plugins.loader import describe
 
@@ -59,6 +60,9 @@ def prepare(flight: Flight, host: Host) -> Steps:
 
 def resolve(flight: Flight, host: Host) -> Steps:
     """Resolve a call; afterwards it has an execution or is settled."""
+    if flight.awaits_tool and flight.outcome is None:
+        yield host.table.arrived(flight.call.name)
+        preflight(flight, host)
     call, entry = flight.call, flight.entry
     if entry is None or flight.outcome is not None:
         return

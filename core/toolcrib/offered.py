@@ -1,0 +1,141 @@
+"""Tools that come and go while a session lives: those of servers, and those of the host."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Protocol
+
+from attrs import define, field, frozen
+
+from toolcrib.contract.contribution import ToolContribution
+from toolcrib.plugins.records import IN_PROCESS, PluginRecord
+
+HOST = "host"
+"""Who offers the tools that the host registers, in the place of a plugin's name."""
+
+
+@frozen(kw_only=True)
+class WithheldTool:
+    """A tool that somebody knows of and does not offer; `toolcrib explain` shows it.
+
+    Attributes:
+        name: as models would call it.
+        reason: why it is not offered.
+        remedy: what would change that.
+    """
+
+    name: str
+    reason: str
+    remedy: str
+
+
+class ToolSource(Protocol):
+    """Something whose tools may not all be known yet, such as servers that are being started."""
+
+    @property
+    def unsettled(self) -> bool:
+        """Whether there may be tools that nobody knows yet."""
+        ...
+
+    def expects(self, name: str) -> bool:
+        """Whether a tool that is not in the table may still come."""
+        ...
+
+    async def arrived(self, name: str) -> None:
+        """Wait until it has, or will not."""
+        ...
+
+    async def settled(self) -> None:
+        """Wait until its tools are in the table, or will not be."""
+        ...
+
+
+@define
+class _Offer:
+    plugin: str
+    tools: tuple[ToolContribution, ...] = ()
+    withheld: tuple[WithheldTool, ...] = field(factory=tuple)
+
+
+class ToolTable:
+    """What an agent is offered beside the contributions of plugins.
+
+    The same filters decide on it; no name of a plugin's tool is ever replaced.
+    """
+
+    def __init__(self, records: Mapping[str, PluginRecord], changed: Callable[[str], None]) -> None:
+        self._records = records
+        self._changed = changed
+        self._offers: dict[str, _Offer] = {}
+        self._sources: list[ToolSource] = []
+
+    def replace(
+        self,
+        owner: str,
+        tools: Iterable[ToolContribution],
+        *,
+        plugin: str,
+        reason: str,
+        withheld: Iterable[WithheldTool] = (),
+    ) -> None:
+        """Let these be the tools of `owner`, instead of those that it had.
+
+        Of two owners with a tool of one name, the one counts that offered first.
+
+        Args:
+            owner: whatever tells one from another, such as the name of a server.
+            plugin: who acts for it; when that plugin is blocked, so are the tools.
+            reason: why, for those who follow the events, such as `mcp.connected`.
+            withheld: those that it has and does not offer.
+        """
+        offer = _Offer(plugin, tuple(tools), tuple(withheld))
+        if offer.tools or offer.withheld:
+            self._offers[owner] = offer
+        elif self._offers.pop(owner, None) is None:
+            return
+        self._changed(reason)
+
+    def add_source(self, source: ToolSource) -> None:
+        """Ask `source` about tools that are not in the table, from now on."""
+        self._sources.append(source)
+
+    @property
+    def unsettled(self) -> bool:
+        """Whether there may be tools that nobody knows yet."""
+        return any(source.unsettled for source in self._sources)
+
+    def expects(self, name: str) -> bool:
+        """Whether a tool that is not in the table may still come."""
+        return any(source.expects(name) for source in self._sources)
+
+    async def arrived(self, name: str) -> None:
+        """Wait until it has, or will not."""
+        for source in tuple(self._sources):
+            if source.expects(name):
+                await source.arrived(name)
+
+    async def settled(self) -> None:
+        """Wait until every source has brought its tools, or is known not to."""
+        for source in tuple(self._sources):
+            await source.settled()
+
+    def contributions(self) -> Iterator[tuple[PluginRecord, ToolContribution]]:
+        """Every tool on offer with the record of the plugin that acts for it."""
+        for offer in self._offers.values():
+            record = self._record(offer)
+            if record is not None:
+                for tool in offer.tools:
+                    yield record, tool
+
+    def withheld(self) -> Iterator[tuple[PluginRecord, WithheldTool]]:
+        """Every tool that is known and not offered."""
+        for offer in self._offers.values():
+            record = self._record(offer)
+            if record is not None:
+                for tool in offer.withheld:
+                    yield record, tool
+
+    def _record(self, offer: _Offer) -> PluginRecord | None:
+        if offer.plugin == HOST:
+            return PluginRecord(HOST, IN_PROCESS, "")
+        return self._records.get(offer.plugin)
