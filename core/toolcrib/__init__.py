@@ -71,7 +71,6 @@ if TYPE_CHECKING:
     from toolcrib.errors import StateError as StateError
     from toolcrib.errors import ToolcribError as ToolcribError
     from toolcrib.features import Feature as Feature
-    from toolcrib.mcp.naming import distinct_tool_name as distinct_tool_name
     from toolcrib.mcp.naming import qualify_tool_name as qualify_tool_name
     from toolcrib.mcp.naming import server_prefix as server_prefix
     from toolcrib.messages import ContextMessages as ContextMessages
@@ -83,6 +82,8 @@ if TYPE_CHECKING:
     from toolcrib.paths import is_sensitive_file as is_sensitive_file
     from toolcrib.permissions.touched import Match as Match
     from toolcrib.permissions.touched import touches_path as touches_path
+    from toolcrib.private_files import change_private_file as change_private_file
+    from toolcrib.private_files import read_private_file as read_private_file
     from toolcrib.processes.identity import process_age_s as process_age_s
     from toolcrib.processes.identity import process_started as process_started
     from toolcrib.processes.identity import this_host as this_host
@@ -164,9 +165,10 @@ _HOMES = {
     "toolcrib.paths": ["ResolvedPath", "Workspace", "is_sensitive_file"],
     "toolcrib.offered": ["ToolSource", "ToolTable", "WithheldTool"],
     "toolcrib.permissions.touched": ["Match", "touches_path"],
+    "toolcrib.private_files": ["change_private_file", "read_private_file"],
     "toolcrib.processes.identity": ["process_age_s", "process_started", "this_host"],
     "toolcrib.processes.orphans": ["end_orphans"],
-    "toolcrib.mcp.naming": ["distinct_tool_name", "qualify_tool_name", "server_prefix"],
+    "toolcrib.mcp.naming": ["qualify_tool_name", "server_prefix"],
     "toolcrib.processes.running": ["Remains", "RunningProcess", "start_process"],
     "toolcrib.processes.tree": ["ProcessTree"],
     "toolcrib.profiles": ["Profile"],

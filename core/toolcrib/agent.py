@@ -226,7 +226,7 @@ class Agent:
             plugin
             for feature in self.session.crib.features()
             for plugin in feature.plugins
-            if not self.features[feature.name].enabled
+            if feature.name in self.features and not self.features[feature.name].enabled
         )
         names = self.session.blocked_plugins
         records = self.session.crib.plugins.records.values()

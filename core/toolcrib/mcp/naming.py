@@ -20,12 +20,9 @@ def qualify_tool_name(server: str, tool: str) -> str:
     stay apart. A name of over 64 characters is cut, and ends in a hash of the whole.
     """
     full = server_prefix(server) + _fit(tool)
-    return full if len(full) <= MAX_CHARS else _cut(full, full)
-
-
-def distinct_tool_name(server: str, tool: str) -> str:
-    """Another name for a tool whose qualified name is taken, from the names as they are written."""
-    return _cut(server_prefix(server) + _fit(tool), f"{server}\0{tool}")
+    if len(full) <= MAX_CHARS:
+        return full
+    return f"{full[:_HEAD_CHARS]}_{_fnv1a_32(full.encode('ascii')):08x}"
 
 
 def server_prefix(server: str) -> str:
@@ -35,10 +32,6 @@ def server_prefix(server: str) -> str:
 
 def _fit(part: str) -> str:
     return _RUN.sub("_", _UNFIT.sub("_", part))
-
-
-def _cut(name: str, hashed: str) -> str:
-    return f"{name[:_HEAD_CHARS]}_{_fnv1a_32(hashed.encode('utf-8', 'surrogatepass')):08x}"
 
 
 def _fnv1a_32(data: bytes) -> int:
