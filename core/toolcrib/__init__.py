@@ -12,6 +12,7 @@ from toolcrib._version import __version__
 
 if TYPE_CHECKING:
     from toolcrib.accesses import Accesses as Accesses
+    from toolcrib.agent import ToolInfo as ToolInfo
     from toolcrib.config.folders import state_folder as state_folder
     from toolcrib.contract.answers import Allow as Allow
     from toolcrib.contract.answers import Approve as Approve
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
     from toolcrib.contract.events import PermissionDecided as PermissionDecided
     from toolcrib.contract.events import TaskEnded as TaskEnded
     from toolcrib.contract.events import TaskStarted as TaskStarted
+    from toolcrib.contract.events import ToolListUpdated as ToolListUpdated
+    from toolcrib.contract.events import ToolProgress as ToolProgress
     from toolcrib.contract.execution import Execution as Execution
     from toolcrib.contract.execution import RunnableExecution as RunnableExecution
     from toolcrib.contract.function_tool import tool as tool
@@ -82,8 +85,11 @@ if TYPE_CHECKING:
     from toolcrib.paths import is_sensitive_file as is_sensitive_file
     from toolcrib.permissions.touched import Match as Match
     from toolcrib.permissions.touched import touches_path as touches_path
+    from toolcrib.pipeline.flight import Completion as Completion
     from toolcrib.private_files import change_private_file as change_private_file
     from toolcrib.private_files import read_private_file as read_private_file
+    from toolcrib.processes.descendants import Descendants as Descendants
+    from toolcrib.processes.descendants import adopt_orphans as adopt_orphans
     from toolcrib.processes.identity import process_age_s as process_age_s
     from toolcrib.processes.identity import process_started as process_started
     from toolcrib.processes.identity import this_host as this_host
@@ -113,6 +119,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "toolcrib.accesses": ["Accesses"],
+    "toolcrib.agent": ["ToolInfo"],
     "toolcrib.config.folders": ["state_folder"],
     "toolcrib.contract.answers": ["Allow", "Approve", "Ask", "Deny", "Proceed", "Veto"],
     "toolcrib.contract.call": ["Outcome", "ToolCall"],
@@ -131,7 +138,13 @@ _HOMES = {
         "TaskDisplay",
         "TaskStopDisplay",
     ],
-    "toolcrib.contract.events": ["PermissionDecided", "TaskEnded", "TaskStarted"],
+    "toolcrib.contract.events": [
+        "PermissionDecided",
+        "TaskEnded",
+        "TaskStarted",
+        "ToolListUpdated",
+        "ToolProgress",
+    ],
     "toolcrib.contract.execution": ["Execution", "RunnableExecution"],
     "toolcrib.contract.function_tool": ["tool"],
     "toolcrib.contract.hooks": ["hookimpl"],
@@ -165,6 +178,8 @@ _HOMES = {
     "toolcrib.paths": ["ResolvedPath", "Workspace", "is_sensitive_file"],
     "toolcrib.offered": ["ToolSource", "ToolTable", "WithheldTool"],
     "toolcrib.permissions.touched": ["Match", "touches_path"],
+    "toolcrib.pipeline.flight": ["Completion"],
+    "toolcrib.processes.descendants": ["Descendants", "adopt_orphans"],
     "toolcrib.private_files": ["change_private_file", "read_private_file"],
     "toolcrib.processes.identity": ["process_age_s", "process_started", "this_host"],
     "toolcrib.processes.orphans": ["end_orphans"],
