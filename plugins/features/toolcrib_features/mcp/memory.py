@@ -1,0 +1,131 @@
+"""What is remembered of a server between sessions: its tools, and which definitions are accepted.
+
+The tools are there before the server is, and a tool that it changes behind the user's back is
+noticed. Files: `<state>/mcp/servers/<name>-<identity>.json`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from attrs import evolve, field, frozen
+
+from toolcrib import StateError, change_private_file, read_private_file
+from toolcrib_features.mcp.model import Listing, ServerConfig, ToolDefinition
+
+LIMIT_BYTES = 64 << 20
+Definitions = Mapping[str, ToolDefinition]
+
+
+@frozen(kw_only=True)
+class Remembered:
+    """What is known of a server.
+
+    Attributes:
+        listed: its tools as it listed them last; None when it never did.
+        quarantined: those of them that cannot be used, with the reasons.
+        accepted: the definitions by tool that the user has agreed to: by adding the server for
+            those that were there at the first listing, or by `toolcrib mcp accept`.
+        offers: what else it has: `resources`, `prompts`.
+    """
+
+    listed: tuple[ToolDefinition, ...] | None = None
+    quarantined: Mapping[str, str] = field(factory=dict)
+    accepted: Definitions = field(factory=dict)
+    offers: tuple[str, ...] = ()
+
+    @property
+    def changed(self) -> dict[str, tuple[ToolDefinition, ToolDefinition]]:
+        """The tools that are not what was accepted: the accepted definitions and the new ones."""
+        pairs = ((self.accepted.get(now.name), now) for now in self.listed or ())
+        return {now.name: (then, now) for then, now in pairs if then and then.hash != now.hash}
+
+    def with_listing(self, listing: Listing, offers: Iterable[str]) -> Remembered:
+        """With a new listing; what is in it for the first time counts as accepted."""
+        new = {tool.name: tool for tool in listing.tools if tool.name not in self.accepted}
+        return Remembered(
+            listed=listing.tools,
+            quarantined=dict(listing.quarantined),
+            accepted={**self.accepted, **new},
+            offers=tuple(offers),
+        )
+
+    def with_accepted(self, names: Iterable[str]) -> Remembered:
+        """With the present definitions of these tools accepted."""
+        now = {name: self.changed[name][1] for name in names}
+        return evolve(self, accepted={**self.accepted, **now})
+
+
+class ServerMemory:
+    """The file of one server; another server of the same name has another file."""
+
+    def __init__(self, state_folder: Path, config: ServerConfig) -> None:
+        name = re.sub(r"[^A-Za-z0-9_-]+", "_", config.name)[:40]
+        folder = state_folder / "mcp" / "servers"
+        self.file = folder / f"{name}-{config.identity[:12]}.json"
+        self._server = config.name
+
+    def read(self) -> Remembered:
+        """What is remembered. Raises StateError when the file cannot be used."""
+        return self._parsed(read_private_file(self.file, limit_bytes=LIMIT_BYTES))
+
+    def record(self, listing: Listing, offers: Iterable[str]) -> Remembered:
+        """Remember a listing. Raises StateError when that is not possible."""
+        offers = tuple(offers)
+        return self._change(lambda known: known.with_listing(listing, offers))
+
+    def accept(self, names: Iterable[str]) -> Remembered:
+        """Accept the present definitions of changed tools; KeyError for one that has not changed.
+
+        Raises StateError when that cannot be remembered.
+        """
+        names = tuple(names)
+        return self._change(lambda known: known.with_accepted(names))
+
+    def _change(self, change: Any) -> Remembered:
+        after = Remembered()
+
+        def edit(before: bytes | None) -> bytes:
+            nonlocal after
+            after = change(self._parsed(before))
+            return self._written(after)
+
+        change_private_file(self.file, edit, limit_bytes=LIMIT_BYTES)
+        return after
+
+    def _parsed(self, data: bytes | None) -> Remembered:
+        if data is None:
+            return Remembered()
+        try:
+            stored = json.loads(data)
+            listed = stored["listed"]
+            return Remembered(
+                listed=None if listed is None else tuple(map(_definition, listed)),
+                quarantined=dict(stored["quarantined"]),
+                accepted={d.name: d for d in map(_definition, stored["accepted"])},
+                offers=tuple(stored["offers"]),
+            )
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+            raise StateError(
+                f"{str(self.file)!r} is damaged ({type(error).__name__}: {error}). Without it "
+                "nobody can tell whether the server's tools are still those that were accepted; "
+                "remove the file to accept them as they are"
+            ) from None
+
+    def _written(self, known: Remembered) -> bytes:
+        stored = {
+            "server": self._server,
+            "offers": list(known.offers),
+            "quarantined": dict(known.quarantined),
+            "listed": None if known.listed is None else [dict(d.data) for d in known.listed],
+            "accepted": [dict(d.data) for d in known.accepted.values()],
+        }
+        return json.dumps(stored, indent=1).encode("ascii")
+
+
+def _definition(data: Mapping[str, Any]) -> ToolDefinition:
+    return ToolDefinition(name=data["name"], data=data)
