@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from toolcrib.contract.display import GenericDisplay as GenericDisplay
     from toolcrib.contract.display import TaskDisplay as TaskDisplay
     from toolcrib.contract.display import TaskStopDisplay as TaskStopDisplay
+    from toolcrib.contract.events import McpServerStatus as McpServerStatus
     from toolcrib.contract.events import PermissionDecided as PermissionDecided
     from toolcrib.contract.events import TaskEnded as TaskEnded
     from toolcrib.contract.events import TaskStarted as TaskStarted
@@ -69,6 +70,7 @@ if TYPE_CHECKING:
     from toolcrib.contract.tasks import Work as Work
     from toolcrib.contract.tool import Tool as Tool
     from toolcrib.crib import Crib as Crib
+    from toolcrib.errors import Notice as Notice
     from toolcrib.errors import PathSecurityError as PathSecurityError
     from toolcrib.errors import RuntimeUnavailable as RuntimeUnavailable
     from toolcrib.errors import StateError as StateError
@@ -139,6 +141,7 @@ _HOMES = {
         "TaskStopDisplay",
     ],
     "toolcrib.contract.events": [
+        "McpServerStatus",
         "PermissionDecided",
         "TaskEnded",
         "TaskStarted",
@@ -172,7 +175,13 @@ _HOMES = {
     "toolcrib.contract.tasks": ["Foreground", "TaskLog", "Tasks", "Work"],
     "toolcrib.contract.tool": ["Tool"],
     "toolcrib.crib": ["Crib"],
-    "toolcrib.errors": ["PathSecurityError", "RuntimeUnavailable", "StateError", "ToolcribError"],
+    "toolcrib.errors": [
+        "Notice",
+        "PathSecurityError",
+        "RuntimeUnavailable",
+        "StateError",
+        "ToolcribError",
+    ],
     "toolcrib.features": ["Feature"],
     "toolcrib.messages": ["ContextMessages"],
     "toolcrib.paths": ["ResolvedPath", "Workspace", "is_sensitive_file"],

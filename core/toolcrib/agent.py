@@ -193,7 +193,9 @@ class Agent:
     def explain_missing(self, name: str) -> str:
         decision = self._activation.decision(name)
         if decision.filter == "unknown":
-            return unknown_tool(name, suggest(name, self.registry.names()), None)
+            known = self.table.missing(name)
+            near = () if known else suggest(name, self.registry.names())
+            return unknown_tool(name, near, known)
         return unknown_tool(name, (), f"{decision.reason}.")
 
     def emit(self, event: Event) -> None:

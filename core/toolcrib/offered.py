@@ -45,6 +45,10 @@ class ToolSource(Protocol):
         """Wait until it has, or will not."""
         ...
 
+    def missing(self, name: str) -> str | None:
+        """Why it has no such tool (any more), for the model; None when it would not have it."""
+        ...
+
     async def settled(self) -> None:
         """Wait until its tools are in the table, or will not be."""
         ...
@@ -113,6 +117,11 @@ class ToolTable:
         for source in tuple(self._sources):
             if source.expects(name):
                 await source.arrived(name)
+
+    def missing(self, name: str) -> str | None:
+        """Why a tool is not in the table, if a source knows."""
+        answers = (source.missing(name) for source in self._sources)
+        return next((answer for answer in answers if answer is not None), None)
 
     async def settled(self) -> None:
         """Wait until every source has brought its tools, or is known not to."""

@@ -89,6 +89,7 @@ class Session:
         self._starters: list[Callable[[], None]] = []
         self._started = False
         self._followers: list[Callable[[], None]] = []
+        self._plugin_notices: dict[str, tuple[Notice, ...]] = {}
         self._listeners: list[Callable[[Event], None]] = []
         self.scope = Scope("session", crib.scope)
         self._offer_values()
@@ -179,7 +180,12 @@ class Session:
     @property
     def notices(self) -> tuple[Notice, ...]:
         """What was ignored of the configuration or looks wrong, for the user to know."""
-        return self.settings.notices + self._rule_notices
+        more = (notice for notices in self._plugin_notices.values() for notice in notices)
+        return (*self.settings.notices, *self._rule_notices, *more)
+
+    def note(self, plugin: str, notices: Iterable[Notice]) -> None:
+        """Let these be the notices of a plugin, instead of those that it had."""
+        self._plugin_notices[plugin] = tuple(notices)
 
     def use_mode(self, mode: Mode) -> None:
         """Change the permission mode from the next call on; ValueError when there is no such mode.

@@ -199,6 +199,22 @@ class TaskEnded:
 
 
 @frozen(kw_only=True)
+class McpServerStatus:
+    """An MCP server is in another state now.
+
+    `status` is `disabled`, `starting`, `connected`, `failed`, `needs-auth` or `removed`, `error`
+    says why; `tool_count` counts the tools that the agent is offered of it.
+    """
+
+    type: ClassVar[str] = "mcp.server.status"
+    name: str
+    transport: str
+    status: str
+    tool_count: int
+    error: str | None = None
+
+
+@frozen(kw_only=True)
 class ContextMessagesReady:
     """There is news for the model: `Session.context_messages` gives it."""
 
@@ -220,6 +236,7 @@ Event = (
     | ApprovalResolved
     | TaskStarted
     | TaskEnded
+    | McpServerStatus
     | ContextMessagesReady
 )
 
