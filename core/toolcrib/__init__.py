@@ -48,7 +48,9 @@ if TYPE_CHECKING:
     from toolcrib.contract.interaction import ApprovalRequest as ApprovalRequest
     from toolcrib.contract.interaction import PlanReviewAnswer as PlanReviewAnswer
     from toolcrib.contract.interaction import PlanReviewRequest as PlanReviewRequest
+    from toolcrib.contract.interaction import Question as Question
     from toolcrib.contract.interaction import QuestionAnswer as QuestionAnswer
+    from toolcrib.contract.interaction import QuestionOption as QuestionOption
     from toolcrib.contract.interaction import QuestionRequest as QuestionRequest
     from toolcrib.contract.interaction import UserToolAnswer as UserToolAnswer
     from toolcrib.contract.interaction import UserToolRequest as UserToolRequest
@@ -156,7 +158,9 @@ _HOMES = {
         "ApprovalRequest",
         "PlanReviewAnswer",
         "PlanReviewRequest",
+        "Question",
         "QuestionAnswer",
+        "QuestionOption",
         "QuestionRequest",
         "UserToolAnswer",
         "UserToolRequest",
