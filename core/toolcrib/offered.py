@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from attrs import define, field, frozen
 
 from toolcrib.contract.contribution import ToolContribution
 from toolcrib.plugins.records import IN_PROCESS, PluginRecord
+
+T = TypeVar("T")
 
 HOST = "host"
 """Who offers the tools that the host registers, in the place of a plugin's name."""
@@ -51,6 +53,10 @@ class ToolSource(Protocol):
 
     async def settled(self) -> None:
         """Wait until its tools are in the table, or will not be."""
+        ...
+
+    async def aclose(self) -> None:
+        """End whatever it runs; the agent ends."""
         ...
 
 
@@ -103,6 +109,10 @@ class ToolTable:
         """Ask `source` about tools that are not in the table, from now on."""
         self._sources.append(source)
 
+    def source(self, kind: type[T]) -> T | None:
+        """The source of a kind, if there is one."""
+        return next((source for source in self._sources if isinstance(source, kind)), None)
+
     @property
     def unsettled(self) -> bool:
         """Whether there may be tools that nobody knows yet."""
@@ -127,6 +137,20 @@ class ToolTable:
         """Wait until every source has brought its tools, or is known not to."""
         for source in tuple(self._sources):
             await source.settled()
+
+    async def aclose(self) -> None:
+        """End the sources.
+
+        Raises ExceptionGroup when some failed to end, after all of them were told to.
+        """
+        failures: list[Exception] = []
+        for source in self._sources:
+            try:
+                await source.aclose()
+            except Exception as error:
+                failures.append(error)
+        if failures:
+            raise ExceptionGroup("ending what brings tools", failures)
 
     def contributions(self) -> Iterator[tuple[PluginRecord, ToolContribution]]:
         """Every tool on offer with the record of the plugin that acts for it."""

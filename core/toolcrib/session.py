@@ -475,7 +475,12 @@ class Session:
             await self.main.executor.aclose()
         if "approvals" in self.__dict__:
             self.approvals.close()
-        closers = [self.main.scope.aclose, self.binding.aclose, self.scope.aclose]
+        closers = [
+            self.main.table.aclose,
+            self.main.scope.aclose,
+            self.binding.aclose,
+            self.scope.aclose,
+        ]
         if self._owns_crib:
             closers.append(self.crib.scope.aclose)
         failures: list[ExceptionGroup[Exception]] = []
