@@ -1,0 +1,230 @@
+"""One client of the server: its session, its calls, and what it is told."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Coroutine
+from itertools import count
+from time import monotonic
+from typing import Any
+
+import mcp_types as mcp
+from mcp.server.connection import Connection
+from mcp.server.context import ServerRequestContext
+from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ToolsListChanged
+from mcp.shared.exceptions import MCPError
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+from toolcrib import Session, ToolListUpdated, ToolProgress
+from toolcrib_features.mcp_server.asking import Answer, Elicit, Request, answer, cancelled
+from toolcrib_features.mcp_server.call import Call, running_call
+from toolcrib_features.mcp_server.results import converted, failed
+from toolcrib_features.mcp_server.tools import listing
+
+Context = ServerRequestContext[Any, Any]
+
+PARKED_S = 600.0
+"""How long a call waits for a client to bring the answers of its user."""
+_LOOK_EVERY_S = 1.0
+"""How often changes of the configuration are looked for."""
+_DEBOUNCE_S = 0.1
+
+
+async def interact(request: Request) -> Answer:
+    """Answer a request of a session by the user of the client whose call it belongs to."""
+    call = running_call()
+    if call is None:
+        return cancelled(request, "it belongs to no call of an MCP client that still waits")
+    return await answer(request, call.elicit)
+
+
+class Client:
+    """A client with a session of its own; calls run side by side as far as they do not conflict."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.used_at = monotonic()
+        self.connection: Connection | None = None
+        self._bus = InMemorySubscriptionBus()
+        self._listen = ListenHandler(self._bus, max_subscriptions=16)
+        self._listening = 0
+        self._calls: dict[str, Call] = {}
+        self._parked: dict[str, Call] = {}
+        self._numbers = count(1)
+        self._work: set[asyncio.Task[None]] = set()
+        self._announcing: asyncio.TimerHandle | None = None
+        self._unsubscribe = session.subscribe(self._observe)
+        self._spawn(self._watch_configuration())
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing of it runs or waits."""
+        return not self._calls and not self._listening
+
+    def list_tools(self, cursor: str | None) -> mcp.ListToolsResult:
+        """A page of the active tools."""
+        self._follow_configuration()
+        try:
+            return listing(self.session.tools(), cursor)
+        except ValueError as error:
+            raise MCPError(mcp.INVALID_PARAMS, str(error)) from None
+
+    async def listen(
+        self, ctx: Context, params: mcp.SubscriptionsListenRequestParams
+    ) -> mcp.SubscriptionsListenResult:
+        """Tell of changes of the tools until the client hangs up."""
+        self._listening += 1
+        try:
+            return await self._listen(ctx, params)
+        finally:
+            self._listening -= 1
+            self.used_at = monotonic()
+
+    async def call(
+        self, ctx: Context, params: mcp.CallToolRequestParams
+    ) -> mcp.CallToolResult | mcp.InputRequiredResult:
+        """Run a call, or go on with one that has asked its user, until it ends or asks."""
+        if params.request_state is None and not params.input_responses:
+            call = self._begin(ctx, params)
+        else:
+            call = self._resume(params)
+        try:
+            await self._follow(call, ctx)
+            if questions := call.questions():
+                return self._park(call, questions)
+            done = call.completion()
+            if done is None:
+                return failed(f"{call.name} was cancelled: nobody waited for it any more.")
+        except asyncio.CancelledError:
+            call.cancel()
+            raise
+        finally:
+            self.used_at = monotonic()
+        news = [message.text for message in self.session.context_messages()]
+        return converted(done, news)
+
+    def cancel(self) -> None:
+        """Cancel every call, and end what listens."""
+        self.session.cancel()
+        self._listen.close()
+
+    async def aclose(self) -> None:
+        """Cancel what runs, stop its background tasks and close the session."""
+        self._unsubscribe()
+        self.cancel()
+        for task in list(self._work):
+            task.cancel()
+        for call in list(self._calls.values()):
+            await call.ended()
+        await self.session.aclose()
+
+    def _begin(self, ctx: Context, params: mcp.CallToolRequestParams) -> Call:
+        arguments = params.arguments or {}
+        call = Call(f"mcp_{next(self._numbers)}", params.name, arguments)
+        call.elicit = _elicit(ctx, call)
+        request = {"id": call.id, "name": call.name, "arguments": arguments}
+        # A turn of its own, so that what ends one call ends no other.
+        call.begin(self.session.execute([request], turn_id=call.id))
+        self._calls[call.id] = call
+        self._spawn(self._forget(call))
+        return call
+
+    async def _follow(self, call: Call, ctx: Context) -> None:
+        reporting = None
+        if ctx.meta is not None and ctx.meta.get("progress_token") is not None:
+            reporting = asyncio.create_task(call.progress.report(ctx.session.report_progress))
+        try:
+            await call.stir()
+        finally:
+            if reporting is not None:
+                reporting.cancel()
+        if reporting is not None:
+            await call.progress.flush(ctx.session.report_progress)
+
+    def _park(
+        self, call: Call, questions: dict[str, mcp.ElicitRequestFormParams]
+    ) -> mcp.InputRequiredResult:
+        """Keep a call until the client sends its request again with the answers.
+
+        What names the call cannot be guessed and counts once, so that no repeated request can
+        make it run again.
+        """
+        state = secrets.token_urlsafe(24)
+        self._parked[state] = call
+        asyncio.get_running_loop().call_later(PARKED_S, self._expire, state)
+        requests: mcp.InputRequests = {
+            key: mcp.ElicitRequest(params=form) for key, form in questions.items()
+        }
+        return mcp.InputRequiredResult(input_requests=requests, request_state=state)
+
+    def _resume(self, params: mcp.CallToolRequestParams) -> Call:
+        state = params.request_state or ""
+        call = self._parked.get(state)
+        if call is None or (call.name, call.arguments) != (params.name, params.arguments or {}):
+            raise MCPError(
+                mcp.INVALID_PARAMS,
+                "these answers belong to no call that waits for any: it was answered already, has "
+                "waited too long, or was another one; nothing was run now",
+            )
+        del self._parked[state]
+        call.settle(params.input_responses or {})
+        return call
+
+    def _expire(self, state: str) -> None:
+        call = self._parked.pop(state, None)
+        if call is not None:
+            call.cancel()
+
+    async def _forget(self, call: Call) -> None:
+        await call.ended()
+        self._calls.pop(call.id, None)
+
+    def _observe(self, event: object) -> None:
+        if isinstance(event, ToolProgress):
+            call = self._calls.get(event.call_id)
+            if call is not None:
+                call.progress.note(event.update)
+        elif isinstance(event, ToolListUpdated) and self._announcing is None:
+            loop = asyncio.get_running_loop()
+            self._announcing = loop.call_later(_DEBOUNCE_S, self._announce)
+
+    def _announce(self) -> None:
+        self._announcing = None
+        self._spawn(self._tell_of_tools())
+
+    async def _tell_of_tools(self) -> None:
+        await self._bus.publish(ToolsListChanged())
+        if self.connection is not None:
+            await self.connection.send_tool_list_changed()
+
+    async def _watch_configuration(self) -> None:
+        """Notice changes between calls too, for clients that keep a list of the tools."""
+        while True:
+            await asyncio.sleep(_LOOK_EVERY_S)
+            self._follow_configuration()
+
+    def _follow_configuration(self) -> None:
+        self.session.execute(())  # reads changed files before it runs anything
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._work.add(task)
+        task.add_done_callback(self._work.discard)
+
+
+def _elicit(ctx: Context, call: Call) -> Elicit | None:
+    """How the user of the client can be asked in the course of a call."""
+    capabilities = ctx.session.client_capabilities
+    offered = capabilities.elicitation if capabilities is not None else None
+    if offered is None or (offered.form is None and offered.url is not None):
+        return None
+    if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
+        return call.ask_in_rounds
+    if not ctx.session.can_send_request:
+        return None
+
+    async def ask(form: mcp.ElicitRequestFormParams) -> mcp.ElicitResult:
+        return await ctx.session.elicit_form(form.message, form.requested_schema, ctx.request_id)
+
+    return ask

@@ -1,0 +1,131 @@
+"""The command `toolcrib serve`."""
+
+from __future__ import annotations
+
+import click
+
+from toolcrib import ToolcribError
+
+MODES = ("manual", "auto", "yolo")
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  toolcrib serve --workspace ~/src/app
+  toolcrib serve --workspace ~/src/app --profile review --mode manual
+  toolcrib serve --http 8765 --workspace ~/src/app
+  TOKEN=... toolcrib serve --http 0.0.0.0:8765 --allow-remote --token-env TOKEN
+
+\b
+A client that starts its servers itself, such as an editor, gets
+  {"mcpServers": {"toolcrib": {"command": "toolcrib",
+                               "args": ["serve", "--workspace", "/home/ann/app"]}}}
+"""
+)
+@click.option("--http", "http", metavar="[HOST:]PORT", help="Serve over HTTP instead, at /mcp.")
+@click.option(
+    "--workspace",
+    metavar="D",
+    default=".",
+    show_default=True,
+    help="The folder that relative paths belong to.",
+)
+@click.option("--profile", metavar="P", help="The profile to use; see [profiles] in toolcrib.toml.")
+@click.option(
+    "--mode",
+    type=click.Choice(MODES),
+    help="The permission mode; without it that of the profile or the configuration.",
+)
+@click.option(
+    "--runtime",
+    metavar="NAME",
+    help="Where tools act: local, sandbox, or a runtime of a plugin.",
+)
+@click.option(
+    "--token-env",
+    metavar="VAR",
+    help="The environment variable with the token that clients have to send. Without it one is "
+    "made and kept in a file of yours.",
+)
+@click.option("--allow-remote", is_flag=True, help="Let other machines in; needs --token-env.")
+@click.option(
+    "--allow-host",
+    "allow_hosts",
+    metavar="NAME",
+    multiple=True,
+    help="A further name by which clients may call this server; repeatable.",
+)
+@click.option(
+    "--allow-origin",
+    "allow_origins",
+    metavar="URL",
+    multiple=True,
+    help="A web page that may call this server, such as http://localhost:6274; repeatable.",
+)
+@click.option(
+    "--idle-timeout",
+    "idle_s",
+    metavar="S",
+    type=click.FloatRange(min=1, max=86_400 * 7),
+    default=1800.0,
+    show_default=True,
+    help="Seconds without a request after which the session of an HTTP client is closed.",
+)
+@click.option(
+    "--max-clients",
+    metavar="N",
+    type=click.IntRange(min=1, max=10_000),
+    default=64,
+    show_default=True,
+    help="So many HTTP clients at the same time.",
+)
+@click.pass_context
+def command(
+    ctx: click.Context,
+    http: str | None,
+    workspace: str,
+    profile: str | None,
+    mode: str | None,
+    runtime: str | None,
+    token_env: str | None,
+    allow_remote: bool,
+    allow_hosts: tuple[str, ...],
+    allow_origins: tuple[str, ...],
+    idle_s: float,
+    max_clients: int,
+) -> None:
+    """Offer the active tools to MCP clients.
+
+    Without --http to the one client that started this program and talks to its standard input and
+    output. Each client has a session of its own. Calls that need an approval are put to the user
+    of a client that can show questions, and denied otherwise. Ends with its client, or with
+    SIGTERM or Ctrl-C, and stops what runs.
+    """
+    _require_mcp()
+    from toolcrib_features.mcp_server.clients import SessionOptions
+
+    options = SessionOptions(
+        workspace=workspace,
+        profile=profile,
+        mode=mode,
+        runtime=runtime,
+        autoload=ctx.obj.get("autoload", True),
+    )
+    if http is None:
+        if token_env or allow_remote or allow_hosts or allow_origins:
+            raise click.UsageError("options about tokens, hosts and origins go with --http")
+        from toolcrib_features.mcp_server.serving import serve_stdio
+        from toolcrib_features.mcp_server.stdio import claim_streams
+
+        serve_stdio(options, claim_streams())
+
+
+def _require_mcp() -> None:
+    try:
+        import mcp.server  # noqa: F401
+        import uvicorn  # noqa: F401
+    except ImportError as error:
+        raise ToolcribError(
+            f"toolcrib serve needs the package {error.name!r}: install toolcrib[mcp]"
+        ) from None
