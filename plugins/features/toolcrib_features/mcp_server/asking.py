@@ -206,4 +206,3 @@ def _plain(text: str) -> str:
         half, hidden = MAX_CHARS // 2, len(clean) - MAX_CHARS
         clean = f"{clean[:half]}\n[{hidden} characters are not shown here]\n{clean[-half:]}"
     return clean
-

@@ -109,14 +109,18 @@ class Client:
         self.session.cancel()
         self._listen.close()
 
+    async def answered(self) -> None:
+        """Wait until no call runs any more."""
+        for call in list(self._calls.values()):
+            await call.ended()
+
     async def aclose(self) -> None:
         """Cancel what runs, stop its background tasks and close the session."""
         self._unsubscribe()
         self.cancel()
         for task in list(self._work):
             task.cancel()
-        for call in list(self._calls.values()):
-            await call.ended()
+        await self.answered()
         await self.session.aclose()
 
     def _begin(self, ctx: Context, params: mcp.CallToolRequestParams) -> Call:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import logging
 from collections.abc import Callable
@@ -112,6 +113,13 @@ class Clients:
         """Cancel the calls of all."""
         for client in self._all:
             client.cancel()
+
+    async def answered(self, *, timeout_s: float) -> None:
+        """Wait until no call runs any more."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(timeout_s):
+                for client in list(self._all):
+                    await client.answered()
 
     async def aclose(self) -> None:
         """Close the sessions of all, and what they share."""

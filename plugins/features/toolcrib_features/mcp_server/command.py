@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from toolcrib import ToolcribError
+
+if TYPE_CHECKING:
+    from toolcrib_features.mcp_server.address import Address
 
 MODES = ("manual", "auto", "yolo")
 
@@ -119,6 +124,48 @@ def command(
         from toolcrib_features.mcp_server.stdio import claim_streams
 
         serve_stdio(options, claim_streams())
+        return
+    from toolcrib_features.mcp_server.http import HttpOptions, serve_http
+
+    address = _address(http, allow_remote=allow_remote, token_env=token_env)
+    token, place = _token(token_env)
+    serve_http(
+        options,
+        HttpOptions(
+            address=address,
+            token=token,
+            token_place=place,
+            hosts=allow_hosts,
+            origins=allow_origins,
+            idle_s=idle_s,
+            max_clients=max_clients,
+        ),
+    )
+
+
+def _address(text: str, *, allow_remote: bool, token_env: str | None) -> Address:
+    from toolcrib_features.mcp_server.address import Address
+
+    try:
+        address = Address.parse(text)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--http") from None
+    if not address.local and not (allow_remote and token_env):
+        raise click.UsageError(
+            f"other machines could reach {address}: that needs --allow-remote, and a token of "
+            "your own with --token-env"
+        )
+    return address
+
+
+def _token(variable: str | None) -> tuple[str, str]:
+    """The token and where people find it."""
+    from toolcrib_features.mcp_server.token import kept_token, token_from
+
+    if variable is not None:
+        return token_from(variable), f"the environment variable {variable}"
+    token, file = kept_token()
+    return token, str(file)
 
 
 def _require_mcp() -> None:

@@ -1,0 +1,110 @@
+"""Where an HTTP server listens, and by which names it may be called."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+import socket
+from collections.abc import Iterable
+
+from attrs import frozen
+
+from toolcrib import ToolcribError
+
+_ADDRESS = re.compile(r"(?:(?P<host>\[[^\]]+\]|[^:\[\]]+):)?(?P<port>\d{1,5})")
+_HOST = re.compile(r"(?P<host>\[[^\]]+\]|[^:\[\]]+)(?::\d{1,5})?")
+
+
+@frozen
+class Address:
+    """A host and a port; port 0 is any that is free."""
+
+    host: str
+    port: int
+
+    @staticmethod
+    def parse(text: str) -> Address:
+        """Read `[HOST:]PORT`; without a host it is this machine alone.
+
+        Raises:
+            ValueError: it is no address.
+        """
+        found = _ADDRESS.fullmatch(text.strip())
+        if found is None or int(found["port"]) > 65_535:
+            raise ValueError(f"{text!r} is no [HOST:]PORT, such as 8765 or 127.0.0.1:8765")
+        return Address((found["host"] or "127.0.0.1").strip("[]"), int(found["port"]))
+
+    @property
+    def local(self) -> bool:
+        """Whether only this machine can reach it."""
+        if self.host == "localhost":
+            return True
+        try:
+            return ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return False
+
+    def listen(self) -> socket.socket:
+        """Take the port.
+
+        Raises:
+            ToolcribError: it is taken, or is not to be had.
+        """
+        host = "127.0.0.1" if self.host == "localhost" else self.host
+        try:
+            family = socket.AF_INET6 if ":" in host else socket.AF_INET
+            listening = socket.socket(family, socket.SOCK_STREAM)
+        except OSError as error:
+            raise ToolcribError(f"cannot listen on {self}: {error.strerror}") from None
+        try:
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listening.bind((host, self.port))
+            listening.listen(128)
+            listening.setblocking(False)
+        except OSError as error:
+            listening.close()
+            hint = "; choose another port, or 0 for any" if self.port else ""
+            raise ToolcribError(
+                f"cannot listen on {self}: {error.strerror or error}{hint}"
+            ) from None
+        return listening
+
+    def __str__(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{host}:{self.port}"
+
+
+@frozen
+class Names:
+    """The names in `Host` headers by which a server may be called.
+
+    A page of a foreign site whose name was made to point here would call it by that name.
+    """
+
+    names: frozenset[str]
+    any_number: bool
+
+    @staticmethod
+    def of(address: Address, more: Iterable[str]) -> Names:
+        """Those that lead to the address, and more."""
+        own = {"localhost", "127.0.0.1", "::1", address.host.lower()}
+        return Names(
+            frozenset(own | {name.lower().strip("[]") for name in more}),
+            any_number=not address.local,
+        )
+
+    def allow(self, host: str) -> bool:
+        """Whether a `Host` header is one of them; an address in numbers is nobody's to redirect."""
+        found = _HOST.fullmatch(host)
+        if found is None:
+            return False
+        name = found["host"].lower().strip("[]").removesuffix(".")
+        return name in self.names or (self.any_number and _is_number(name))
+
+
+def _is_number(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
