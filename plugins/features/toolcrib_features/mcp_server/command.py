@@ -117,11 +117,12 @@ def command(
         runtime=runtime,
         autoload=ctx.obj.get("autoload", True),
     )
+    from toolcrib_features.mcp_server.stdio import claim_streams
+
     if http is None:
         if token_env or allow_remote or allow_hosts or allow_origins:
             raise click.UsageError("options about tokens, hosts and origins go with --http")
         from toolcrib_features.mcp_server.serving import serve_stdio
-        from toolcrib_features.mcp_server.stdio import claim_streams
 
         serve_stdio(options, claim_streams())
         return
@@ -129,6 +130,7 @@ def command(
 
     address = _address(http, allow_remote=allow_remote, token_env=token_env)
     token, place = _token(token_env)
+    claim_streams()
     serve_http(
         options,
         HttpOptions(

@@ -1,0 +1,196 @@
+"""A real `toolcrib serve` in a process of its own, with tools of a plugin to try it with."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import psutil
+import pytest
+from attrs import Factory, define
+from mcp import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.client.streamable_http import streamable_http_client
+
+Connect = Callable[..., contextlib.AbstractAsyncContextManager[Client]]
+TOKEN = "a-token-that-nobody-guesses"
+NPM = {"@modelcontextprotocol/sdk": "^1.20", "@modelcontextprotocol/inspector": "*"}
+
+PLUGIN = Path(__file__).with_name("probe_tools.py")
+
+
+@define
+class Site:
+    """A workspace and a home with a plugin installed."""
+
+    folder: Path
+    served: list[subprocess.Popen[str]] = Factory(list)
+
+    @property
+    def workspace(self) -> Path:
+        return self.folder / "ws"
+
+    @property
+    def environ(self) -> dict[str, str]:
+        return {
+            "HOME": str(self.folder),
+            "PATH": os.environ["PATH"],
+            "PYTHONPATH": str(self.folder / "site"),
+            "TOOLCRIB_STATE": str(self.folder / "state"),
+            "TOKEN": TOKEN,
+        }
+
+    def configure(self, text: str) -> None:
+        """Write the user's configuration."""
+        file = self.folder / ".config" / "toolcrib" / "toolcrib.toml"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+
+    def arguments(self, *more: str, mode: str = "yolo") -> list[str]:
+        """What follows the interpreter on the command line of the server."""
+        serve = ["-m", "toolcrib", "serve", "--workspace", str(self.workspace), "--mode", mode]
+        return [*serve, *more]
+
+    def stdio(self, *more: str, mode: str = "yolo") -> StdioServerParameters:
+        return StdioServerParameters(
+            command=sys.executable, args=self.arguments(*more, mode=mode), env=self.environ
+        )
+
+    def start(self, *more: str, mode: str = "yolo", **streams: Any) -> subprocess.Popen[str]:
+        """Start a server as a process."""
+        process = subprocess.Popen(
+            [sys.executable, *self.arguments(*more, mode=mode)],
+            env=self.environ,
+            stderr=subprocess.PIPE,
+            text=True,
+            **streams,
+        )
+        self.served.append(process)
+        return process
+
+    def http(self, *more: str, mode: str = "yolo") -> Http:
+        """Start a server over HTTP on a free port."""
+        process = self.start("--http", "0", "--token-env", "TOKEN", *more, mode=mode)
+        assert process.stderr is not None
+        said = ""
+        for line in process.stderr:
+            said += line
+            if found := re.search(r"http://\S+/mcp", line):
+                return Http(process, found[0])
+        raise AssertionError(said)
+
+    def processes(self) -> list[str]:
+        """What runs with our environment."""
+        found = []
+        for process in psutil.process_iter():
+            with contextlib.suppress(psutil.Error):
+                if process.environ().get("HOME") == str(self.folder):
+                    found.append(" ".join(process.cmdline()))
+        return found
+
+    def end(self) -> None:
+        for process in self.served:
+            if process.poll() is None:
+                process.kill()
+            process.wait()
+            for stream in (process.stdin, process.stdout, process.stderr):
+                if stream is not None:
+                    stream.close()
+
+
+@define
+class Http:
+    """A server over HTTP."""
+
+    process: subprocess.Popen[str]
+    url: str
+
+    def stop(self, number: int = signal.SIGTERM) -> str:
+        """End it in order; gives what it said on standard error."""
+        self.process.send_signal(number)
+        _, said = self.process.communicate(timeout=20)
+        assert self.process.returncode == 0, said
+        return said
+
+    @contextlib.asynccontextmanager
+    async def client(self, **options: Any) -> AsyncIterator[Client]:
+        """A client of the Python SDK."""
+        headers = {"Authorization": f"Bearer {TOKEN}"}
+        async with httpx2.AsyncClient(headers=headers, timeout=30) as http:
+            transport = streamable_http_client(self.url, http_client=http)
+            async with Client(transport, **options) as client:
+                yield client
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[Site]:
+    """A workspace with a file, and a plugin that prints where it should not."""
+    (tmp_path / "ws").mkdir()
+    (tmp_path / "ws" / "a.txt").write_text("hello\n")
+    info = tmp_path / "site" / "probe_tools-1.0.dist-info"
+    info.mkdir(parents=True)
+    shutil.copy(PLUGIN, tmp_path / "site")
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: probe-tools\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[toolcrib]\nprobe = probe_tools\n")
+    site = Site(tmp_path)
+    yield site
+    site.end()
+    assert not site.processes(), "a server has left processes behind"
+
+
+@pytest.fixture(params=["stdio-auto", "http-legacy"])
+def connect(request: pytest.FixtureRequest, site: Site) -> Connect:
+    """Connect a client of the Python SDK.
+
+    Over each transport, and with each way to open a conversation: `auto` is the stateless protocol,
+    `legacy` the handshake. A test for which all of them matter is parametrized with the others too.
+    """
+    transport, era = request.param.split("-")
+
+    @contextlib.asynccontextmanager
+    async def connect(*more: str, mode: str = "yolo", **options: Any) -> AsyncIterator[Client]:
+        if transport == "http":
+            server = site.http(*more, mode=mode)
+            async with server.client(mode=era, **options) as client:
+                yield client
+            server.stop()
+        else:
+            streams = stdio_client(site.stdio(*more, mode=mode))
+            async with Client(streams, mode=era, **options) as client:
+                yield client
+
+    return connect
+
+
+@pytest.fixture(scope="session")
+def node_modules(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder with the packages of npm, which is kept from one run to the next."""
+    if shutil.which("node") is None or shutil.which("npm") is None:
+        pytest.skip("node and npm are not installed")
+    named = json.dumps(NPM, sort_keys=True)
+    digest = hashlib.sha256(named.encode()).hexdigest()[:12]
+    folder = tmp_path_factory.getbasetemp().parent.parent / f"toolcrib-npm-{digest}"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    with open(folder / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / "complete").exists():
+            described = {"private": True, "type": "module", "dependencies": NPM}
+            (folder / "package.json").write_text(json.dumps(described))
+            command = ["npm", "install", "--no-audit", "--no-fund", "--no-package-lock"]
+            done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=100)
+            if done.returncode:
+                pytest.skip(f"npm cannot install its packages: {done.stderr[-500:]}")
+            (folder / "complete").touch()
+    return folder

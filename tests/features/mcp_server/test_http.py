@@ -1,0 +1,267 @@
+"""Serving over HTTP: who gets in, how much they may send, and what each client has of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import stat
+import subprocess
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import mcp_types as mcp
+import psutil
+import pytest
+from mcp import Client
+
+HELLO = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "by hand", "version": "1"},
+    },
+}
+ACCEPT = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
+
+
+def text(result: mcp.CallToolResult) -> str:
+    return "\n".join(b.text for b in result.content if isinstance(b, mcp.TextContent))
+
+
+def token_of(site: Any) -> dict[str, str]:
+    return {"Authorization": f"Bearer {site.environ['TOKEN']}"}
+
+
+def test_only_who_has_the_token_and_comes_from_nowhere_foreign_gets_in(site: Any) -> None:
+    """A wrong token, a foreign page and a foreign name are refused, whatever they ask for."""
+    server = site.http("--allow-origin", "http://localhost:6274", "--allow-host", "crib.test")
+    port = server.url.split(":")[2].split("/")[0]
+    good = {**ACCEPT, **token_of(site)}
+    refused = [
+        (401, {"Authorization": ""}),
+        (401, {"Authorization": "Bearer wrong"}),
+        (401, {"Authorization": f"Basic {site.environ['TOKEN']}"}),
+        (401, {"Authorization": "Bearer \u00fc"}),
+        (403, {"Origin": "http://evil.test"}),
+        (403, {"Origin": "null"}),
+        (403, {"Origin": "http://localhost:6274.evil.test"}),
+        (421, {"Host": "evil.test"}),
+        (421, {"Host": f"evil.test:{port}"}),
+        (421, {"Host": "127.0.0.1.evil.test"}),
+        (421, {"Host": "10.0.0.1"}),
+        (421, {"Host": "a@127.0.0.1"}),
+    ]
+    admitted = [
+        {},
+        {"Host": f"localhost:{port}"},
+        {"Host": "crib.test"},
+        {"Origin": "http://localhost:6274"},
+        {"Authorization": f"bearer {site.environ['TOKEN']}"},
+    ]
+    with httpx2.Client(timeout=20) as web:
+        for status, headers in refused:
+            raw = {k: v.encode("latin-1") for k, v in {**good, **headers}.items()}
+            for method, path in (("POST", ""), ("GET", ""), ("GET", "/../other")):
+                response = web.request(method, server.url + path, headers=raw, json=HELLO)
+                assert response.status_code == status, (headers, method, path)
+        for headers in admitted:
+            response = web.post(server.url, headers={**good, **headers}, json=HELLO)
+            assert response.status_code == 200, headers
+        assert web.post(server.url + "/other", headers=good, json=HELLO).status_code == 404
+    server.stop()
+
+
+def test_a_page_that_is_let_in_may_ask_before_it_sends_the_token(site: Any) -> None:
+    """Browsers do, without the token; others learn nothing."""
+    server = site.http("--allow-origin", "http://localhost:6274")
+    asking = {"Access-Control-Request-Method": "POST", "Origin": "http://localhost:6274"}
+    with httpx2.Client(timeout=20) as web:
+        allowed = web.options(server.url, headers=asking)
+        assert allowed.headers["Access-Control-Allow-Origin"] == "http://localhost:6274"
+        foreign = web.options(server.url, headers={**asking, "Origin": "http://evil.test"})
+        assert foreign.status_code == 403
+        assert "Access-Control-Allow-Origin" not in foreign.headers
+    server.stop()
+
+
+def test_a_body_that_is_too_large_is_refused(site: Any) -> None:
+    """Whether its length is told beforehand or not; the server goes on."""
+    server = site.http()
+    headers = {**ACCEPT, **token_of(site)}
+    large = json.dumps({**HELLO, "padding": "x" * 9_000_000}).encode()
+
+    def pieces() -> Any:
+        for start in range(0, len(large), 100_000):
+            yield large[start : start + 100_000]
+
+    with httpx2.Client(timeout=20) as web:
+        for body in (large, pieces()):
+            try:
+                assert web.post(server.url, headers=headers, content=body).status_code == 413
+            except httpx2.TransportError:
+                pass  # it hung up before all was sent
+        assert web.post(server.url, headers=headers, json=HELLO).status_code == 200
+    server.stop()
+
+
+async def test_each_client_has_a_session_of_its_own(site: Any) -> None:
+    """An approval for the session of one says nothing for another, in either era."""
+    server = site.http()
+    async with AsyncExitStack() as stack:
+        clients: list[Client] = []
+        for era, name in (("legacy", "a"), ("legacy", "a"), ("auto", "a"), ("auto", "b")):
+            info = mcp.Implementation(name=name, version="1")
+            client = server.client(mode=era, client_info=info)
+            clients.append(await stack.enter_async_context(client))
+        sessions = [text(await client.call_tool("Count", {})) for client in clients]
+        assert len(set(sessions)) == 4
+        again = [text(await client.call_tool("Count", {})) for client in clients]
+        assert again == sessions
+        named = await clients[3].call_tool("Count", {}, meta={"toolcrib/session": "other"})
+        assert text(named) not in sessions
+        results = await asyncio.gather(*(c.call_tool("Read", {"path": "a.txt"}) for c in clients))
+        assert not any(result.is_error for result in results)
+    server.stop()
+
+
+async def wait_for(file: Path, content: str) -> None:
+    async with asyncio.timeout(20):
+        while not file.exists() or file.read_text() != content:
+            await asyncio.sleep(0.02)
+
+
+async def gone(pid: int) -> None:
+    async with asyncio.timeout(20):
+        while psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE:
+            await asyncio.sleep(0.02)
+
+
+@pytest.mark.parametrize("era", ["auto", "legacy"])
+async def test_the_session_of_a_client_that_has_gone_is_closed(site: Any, era: str) -> None:
+    """At once when it says so, else after a while; its background tasks end with it."""
+    server = site.http("--idle-timeout", "1")
+    command = {"command": "echo $$ > pid; exec sleep 60", "run_in_background": True}
+    async with server.client(mode=era) as client:
+        await client.call_tool("Bash", {**command, "description": "a task"})
+        file = site.workspace / "pid"
+        async with asyncio.timeout(20):
+            while not file.exists() or not file.read_text():
+                await asyncio.sleep(0.02)
+    await gone(int(file.read_text()))
+    server.stop()
+
+
+async def test_too_many_clients_are_turned_away(site: Any) -> None:
+    """Those that are there go on."""
+    server = site.http("--max-clients", "1")
+    async with server.client(mode="legacy") as client:
+        await client.list_tools()
+        with httpx2.Client(timeout=20) as web:
+            headers = {**ACCEPT, **token_of(site)}
+            assert web.post(server.url, headers=headers, json=HELLO).status_code == 503
+        assert not (await client.call_tool("Read", {"path": "a.txt"})).is_error
+    async with server.client(mode="legacy") as client:
+        assert (await client.list_tools()).tools
+    server.stop()
+
+
+@pytest.mark.parametrize("era", ["auto", "legacy"])
+async def test_the_server_ends_in_order_while_calls_run(site: Any, era: str) -> None:
+    """They are cancelled and their processes end; the exit status is 0."""
+    server = site.http()
+    async with server.client(mode=era) as client:
+        slow = asyncio.create_task(client.call_tool("Slow", {"log": "log"}))
+        shell = asyncio.create_task(client.call_tool("Bash", {"command": "sleep 61"}))
+        await wait_for(site.workspace / "log", "started")
+        await asyncio.to_thread(server.stop)
+        assert (site.workspace / "log").read_text() == "cancelled"
+        slow.cancel()
+        shell.cancel()
+        await asyncio.gather(slow, shell, return_exceptions=True)
+    assert not [line for line in site.processes() if "sleep 61" in line]
+
+
+def test_a_token_is_made_once_and_kept_from_others(site: Any) -> None:
+    """The file of the token is the user's alone, and where it is is said, not what it is."""
+    said = []
+    for _ in range(2):
+        process = site.start("--http", "0")
+        assert process.stderr is not None
+        line = next(line for line in process.stderr if "send the token" in line)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=20)
+        assert process.returncode == 0
+        said.append(line)
+    file = site.folder / "state" / "serve" / "token"
+    assert stat.S_IMODE(os.stat(file).st_mode) == 0o600
+    assert said[0] == said[1] and str(file) in said[0]
+    assert len(file.read_text().strip()) >= 32 and file.read_text().strip() not in said[0]
+
+
+async def test_programs_that_tools_start_do_not_get_the_token(site: Any) -> None:
+    """It is no business of a model."""
+    server = site.http()
+    async with server.client() as client:
+        result = await client.call_tool("Bash", {"command": "env"})
+    assert "PATH=" in text(result) and site.environ["TOKEN"] not in text(result)
+    server.stop()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["--http", "nowhere"], "HOST:]PORT"),
+        (["--http", "70000"], "HOST:]PORT"),
+        (["--http", "0.0.0.0:0"], "--allow-remote"),
+        (["--http", "0.0.0.0:0", "--allow-remote"], "--token-env"),
+        (["--http", "0", "--token-env", "EMPTY"], "EMPTY"),
+        (["--http", "0", "--token-env", "SHORT"], "SHORT"),
+        (["--http", "192.0.2.1:0", "--allow-remote", "--token-env", "TOKEN"], "192.0.2.1"),
+        (["--token-env", "TOKEN"], "--http"),
+        (["--profile", "none"], "none"),
+        (["--runtime", "none"], "none"),
+    ],
+)
+def test_what_cannot_be_served_is_said_in_one_line(
+    site: Any, arguments: list[str], reason: str
+) -> None:
+    """The exit status is 2, and nothing goes to standard output."""
+    process = site.start(*arguments, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+    out, said = process.communicate(timeout=20)
+    assert process.returncode == 2 and not out.replace("printed by a plugin", "")
+    assert reason in said.splitlines()[-1] and "Traceback" not in said
+
+
+def test_a_port_that_is_taken_is_named(site: Any) -> None:
+    """And the way out."""
+    server = site.http()
+    port = server.url.split(":")[2].split("/")[0]
+    second = site.start("--http", port)
+    _, said = second.communicate(timeout=20)
+    assert second.returncode == 2 and f"127.0.0.1:{port}" in said
+    server.stop()
+
+
+def test_other_machines_are_let_in_only_with_a_token_of_ones_own(site: Any) -> None:
+    """Then addresses in numbers are fine, foreign names still are not."""
+    process = site.start("--http", "0.0.0.0:0", "--allow-remote", "--token-env", "TOKEN")
+    assert process.stderr is not None
+    lines = [process.stderr.readline() for _ in range(5)]
+    port = next(line for line in lines if "/mcp" in line).split("0.0.0.0:")[1].split("/")[0]
+    assert any("not encrypted" in line for line in lines)
+    headers = {**ACCEPT, **token_of(site)}
+    with httpx2.Client(timeout=20) as web:
+        url = f"http://127.0.0.1:{port}/mcp"
+        for host, status in (("127.0.0.1", 200), ("192.0.2.7:80", 200), ("evil.test", 421)):
+            response = web.post(url, headers={**headers, "Host": host}, json=HELLO)
+            assert response.status_code == status
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=20)
+    assert process.returncode == 0
