@@ -72,6 +72,9 @@ if TYPE_CHECKING:
     from toolcrib.contract.tasks import Work as Work
     from toolcrib.contract.tool import Tool as Tool
     from toolcrib.crib import Crib as Crib
+    from toolcrib.dialects import CompiledSchema as CompiledSchema
+    from toolcrib.dialects import compile_schema as compile_schema
+    from toolcrib.dialects import provider_tool as provider_tool
     from toolcrib.errors import Notice as Notice
     from toolcrib.errors import PathSecurityError as PathSecurityError
     from toolcrib.errors import RuntimeUnavailable as RuntimeUnavailable
@@ -179,6 +182,7 @@ _HOMES = {
     "toolcrib.contract.tasks": ["Foreground", "TaskLog", "Tasks", "Work"],
     "toolcrib.contract.tool": ["Tool"],
     "toolcrib.crib": ["Crib"],
+    "toolcrib.dialects": ["CompiledSchema", "compile_schema", "provider_tool"],
     "toolcrib.errors": [
         "Notice",
         "PathSecurityError",

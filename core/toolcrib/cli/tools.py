@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from toolcrib.agent import ToolInfo
-from toolcrib.cli.common import json_option, open_for, print_json, print_table, workspace_options
+from toolcrib.cli.common import (
+    json_option,
+    open_for,
+    print_json,
+    print_table,
+    printable,
+    tell,
+    workspace_options,
+)
+
+_FORMATS = ["openai", "openai-strict", "anthropic", "gemini", "mcp"]
+_MAX_LOSSES = 20
 
 
 @click.command(
@@ -13,7 +26,7 @@ from toolcrib.cli.common import json_option, open_for, print_json, print_table, 
 Examples:
   toolcrib tools
   toolcrib tools --json
-  toolcrib tools --format openai > tools.json
+  toolcrib tools --format openai-strict > tools.json
 """
 )
 @workspace_options
@@ -21,8 +34,9 @@ Examples:
 @click.option(
     "--format",
     "shape",
-    type=click.Choice(["openai", "anthropic", "mcp"]),
-    help="Print the definitions in the shape of a model provider's or protocol's tool list.",
+    type=click.Choice(_FORMATS),
+    help="Print the definitions as a model provider's or protocol's list of tools has them; what "
+    "its schemas cannot say is noted on standard error.",
 )
 @click.pass_context
 def command(
@@ -36,7 +50,7 @@ def command(
     """List the active tools."""
     tools = open_for(ctx, workspace=workspace, profile=profile, runtime=runtime).tools()
     if shape is not None:
-        print_json([_shaped(tool, shape) for tool in tools])
+        print_json([entry for tool in tools if (entry := _shaped(tool, shape)) is not None])
     elif as_json:
         print_json([_plain(tool) for tool in tools])
     else:
@@ -59,13 +73,21 @@ def _plain(tool: ToolInfo) -> dict[str, object]:
     }
 
 
-def _shaped(tool: ToolInfo, shape: str) -> dict[str, object]:
-    name, description, schema = tool.name, tool.description, tool.parameters
-    if shape == "openai":
-        function = {"name": name, "description": description, "parameters": schema}
-        return {"type": "function", "function": function}
-    key = "input_schema" if shape == "anthropic" else "inputSchema"
-    return {"name": name, "description": description, key: schema}
+def _shaped(tool: ToolInfo, shape: Any) -> dict[str, Any] | None:
+    """The entry of one tool; what a provider cannot have costs this tool only."""
+    from toolcrib.dialects import UnusableSchema, compile_schema, provider_tool
+
+    try:
+        compiled = compile_schema(tool.parameters, shape)
+    except UnusableSchema as error:
+        tell(f"note: {printable(tool.name)} is left out: {printable(str(error))}")
+        return None
+    if compiled.losses:
+        listed = "; ".join(str(loss) for loss in compiled.losses[:_MAX_LOSSES])
+        more = len(compiled.losses) - _MAX_LOSSES
+        rest = f"; and {more} more" if more > 0 else ""
+        tell(f"note: {printable(tool.name)}: {printable(listed)}{rest}")
+    return provider_tool(tool, shape, compiled)
 
 
 def _first_sentence(text: str) -> str:
