@@ -1,0 +1,30 @@
+"""Makes the client of a session as soon as servers are configured; until then it costs nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from toolcrib import Session, ToolTable
+
+if TYPE_CHECKING:
+    from toolcrib_features.mcp.servers import McpServers
+
+
+def join(session: Session, table: ToolTable) -> None:
+    """Offer the tools of the session's servers, now and after each change of its configuration."""
+    servers: McpServers | None = None
+
+    def follow() -> None:
+        nonlocal servers
+        if servers is None:
+            from toolcrib_features.mcp.layers import may_have_servers
+
+            if not may_have_servers(session):
+                return
+            from toolcrib_features.mcp.servers import McpServers
+
+            servers = McpServers(session, table)
+        servers.follow()
+
+    session.on_change(follow)
+    follow()

@@ -1,0 +1,427 @@
+"""The MCP servers of one agent: they come and go, and their tools with them."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Literal
+
+from attrs import define, field, frozen
+
+from toolcrib import (
+    McpServerStatus,
+    Notice,
+    PluginProblem,
+    Session,
+    StateError,
+    ToolContribution,
+    ToolTable,
+    WithheldTool,
+    qualify_tool_name,
+    server_prefix,
+)
+from toolcrib_features.mcp.choice import chosen
+from toolcrib_features.mcp.layers import read_servers
+from toolcrib_features.mcp.memory import Remembered, ServerMemory
+from toolcrib_features.mcp.model import (
+    Listing,
+    ServerConfig,
+    ServerError,
+    State,
+    ToolDefinition,
+)
+
+if TYPE_CHECKING:
+    from toolcrib_features.mcp.connection import Connection
+    from toolcrib_features.mcp.server import Server
+
+PLUGIN = "feature-mcp"
+FEATURE = "mcp"
+
+
+@frozen(kw_only=True)
+class Collision:
+    """A tool that is not registered, since an earlier one has its name already.
+
+    `collides_with` is the name of that tool as the same server calls it, or the other server.
+    """
+
+    name: str
+    tool: str
+    server: str
+    kind: Literal["same_server", "other_server"]
+    collides_with: str
+
+    def __str__(self) -> str:
+        whose = "its own tool" if self.kind == "same_server" else "a tool of the server"
+        return (
+            f"the tool {self.tool!r} is not registered: {whose} {self.collides_with!r} has the "
+            f"name {self.name!r} already"
+        )
+
+
+@define(eq=False)
+class Member:
+    """One server: what is configured, what is known of it, and its life."""
+
+    config: ServerConfig
+    memory: ServerMemory
+    known: Remembered = field(factory=Remembered)
+    damaged: str | None = None
+    """Why nobody can tell whether its tools are those that were accepted."""
+    server: Server | None = None
+    collisions: tuple[Collision, ...] = ()
+    offered: tuple[ToolContribution, ...] = ()
+    withheld: tuple[WithheldTool, ...] = ()
+    made: dict[tuple[str, str], ToolContribution] = field(factory=dict)
+    """The contributions by name and hash, so that a tool that stays is the same object."""
+
+    @property
+    def usable(self) -> bool:
+        return self.config.enabled and self.config.problem is None
+
+    @property
+    def state(self) -> State:
+        if not self.config.enabled:
+            return "disabled"
+        if self.config.problem is not None:
+            return "failed"
+        return self.server.state if self.server is not None else "starting"
+
+    @property
+    def error(self) -> str | None:
+        own = self.server.error if self.server is not None else None
+        return self.config.problem or self.damaged or own
+
+    @property
+    def unsettled(self) -> bool:
+        """Whether its tools are not known yet, and may come."""
+        return self.usable and self.known.listed is None and self.state == "starting"
+
+
+class McpServers:
+    """Keeps the table of tools in line with the servers, and the servers with the configuration.
+
+    Tools that a server listed in an earlier session are there from the start. Servers connect in
+    the background when the session is entered; a call waits for its own server alone.
+    """
+
+    def __init__(self, session: Session, table: ToolTable) -> None:
+        self._session = session
+        self._table = table
+        self._members: dict[str, Member] = {}
+        self._removed: set[str] = set()
+        self._notices: tuple[Notice, ...] = ()
+        self._started = False
+        self._closing: set[asyncio.Task[None]] = set()
+        table.add_source(self)
+        session.on_start(self.start)
+
+    @property
+    def members(self) -> tuple[Member, ...]:
+        """Every configured server, in the order in which names are given away."""
+        return tuple(self._members.values())
+
+    def follow(self) -> None:
+        """Take over what the configuration says now: servers that are new, changed or gone."""
+        found = read_servers(self._session)
+        self._session.watch(*found.files)
+        wanted = {c.name: c for c in found.configs} if self._session.uses_plugin(PLUGIN) else {}
+        for name in [n for n in self._members if n not in wanted]:
+            self._remove(name)
+        members = {}
+        for name, config in wanted.items():
+            member = self._members.get(name)
+            if member is None or member.config != config:
+                if member is not None:
+                    self._end(member)
+                member = Member(config, ServerMemory(self._session.state_folder, config))
+            self._remember(member)
+            members[name] = member
+        self._members = members
+        self._removed -= members.keys()
+        self._notices = found.notices
+        self._offer("configuration")
+        if self._started:
+            self.start()
+
+    def start(self) -> None:
+        """Connect to those that are not connected yet, in the background."""
+        self._started = True
+        if not self._session.uses_plugin(PLUGIN):
+            self.follow()  # the feature proved to be off
+            return
+        self._session.watch(*(member.memory.file for member in self.members))
+        for member in self.members:
+            if member.usable and member.server is None:
+                self._server(member).start()
+
+    @property
+    def unsettled(self) -> bool:
+        return any(member.unsettled for member in self.members)
+
+    def expects(self, name: str) -> bool:
+        return any(True for _ in self._expected(name))
+
+    async def arrived(self, name: str) -> None:
+        await self._first_attempts([*self._expected(name)])
+
+    async def settled(self) -> None:
+        await self._first_attempts([member for member in self.members if member.unsettled])
+
+    def missing(self, name: str) -> str | None:
+        for server in self._removed:
+            if _could_be_of(name, server):
+                return f"the MCP server {server!r} was removed. Do not call its tools again."
+        for member in self.members:
+            if _could_be_of(name, member.config.name):
+                return _why_missing(member)
+        return None
+
+    async def aclose(self) -> None:
+        """End every server and everything that it started."""
+        for member in self.members:
+            self._end(member)
+        self._members.clear()
+        if self._closing:
+            await asyncio.gather(*self._closing, return_exceptions=True)
+
+    def accept(self, name: str, tools: tuple[str, ...]) -> None:
+        """Accept the present definitions of a server's tools; see `ServerMemory.accept`."""
+        member = self._members[name]
+        member.known = member.memory.accept(tools)
+        self._offer("mcp.accepted")
+
+    def _server(self, member: Member) -> Server:
+        """The life of a server; made late, since listing the tools needs none of it."""
+        if member.server is None:
+            from toolcrib_features.mcp.server import Server
+
+            async def connect() -> Connection:
+                from toolcrib_features.mcp.connecting import connect_for
+
+                return await connect_for(self._session, member.config)
+
+            member.server = Server(
+                member.config,
+                connect=connect,
+                listed=lambda listing: self._listed(member, listing),
+                changed=lambda: self._changed(member),
+            )
+        return member.server
+
+    def _remember(self, member: Member) -> None:
+        try:
+            member.known, member.damaged = member.memory.read(), None
+        except StateError as error:
+            member.known, member.damaged = Remembered(), str(error)
+
+    def _listed(self, member: Member, listing: Listing) -> None:
+        """A server has said which tools it has."""
+        if self._members.get(member.config.name) is not member:
+            return
+        connection = member.server.connection if member.server is not None else None
+        offers = [o for o in ("prompts", "resources") if connection and connection.has(o)]
+        first = member.known.listed is None
+        if member.damaged is None:
+            try:
+                member.known = member.memory.record(listing, offers)
+            except StateError as error:
+                # What was accepted is known all the same, as long as this session lives.
+                member.known = member.known.with_listing(listing, offers)
+                self._session.report(PLUGIN, "remembering", str(error))
+        self._offer("mcp.connected" if first else "mcp.updated")
+
+    def _changed(self, member: Member) -> None:
+        """A server is in another state."""
+        if member.state == "needs-auth":
+            self._offer("mcp.needs-auth")
+        if self._session.observed:
+            config = member.config
+            self._session.emit(
+                McpServerStatus(
+                    name=config.name,
+                    transport=config.transport,
+                    status=member.state,
+                    tool_count=len(member.offered),
+                    error=member.error,
+                )
+            )
+
+    def _remove(self, name: str) -> None:
+        member = self._members.pop(name)
+        self._end(member)
+        self._removed.add(name)
+        self._table.replace(_owner(name), (), plugin=PLUGIN, reason="mcp.disconnected")
+
+    def _end(self, member: Member) -> None:
+        if member.server is not None:
+            closing = asyncio.get_running_loop().create_task(member.server.aclose())
+            self._closing.add(closing)
+            closing.add_done_callback(self._closing.discard)
+            member.server = None
+
+    def _offer(self, reason: str) -> None:
+        """Give the names away and offer each server's tools, as far as something has changed.
+
+        A name stays with who has it. Of those that want a free one the first counts, in the order
+        of the servers and of their lists; who may still want it first is waited for.
+        """
+        holders = {
+            tool.name: member for member in self.members for tool in member.offered if member.usable
+        }
+        undecided: list[str] = []
+        for member in self.members:
+            before = member.offered, member.withheld
+            prefix = server_prefix(member.config.name)
+            if prefix in undecided:
+                continue
+            if member.unsettled:
+                undecided.append(prefix)
+            member.offered, member.withheld = self._choose(member, holders)
+            if (member.offered, member.withheld) != before:
+                self._table.replace(
+                    _owner(member.config.name),
+                    member.offered,
+                    plugin=PLUGIN,
+                    reason=reason,
+                    withheld=member.withheld,
+                )
+        self._note()
+
+    def _choose(
+        self, member: Member, holders: dict[str, Member]
+    ) -> tuple[tuple[ToolContribution, ...], tuple[WithheldTool, ...]]:
+        """The tools of a server that are offered, and those that are not, with the reasons."""
+        for name in [name for name, holder in holders.items() if holder is member]:
+            del holders[name]
+        if not member.usable or member.damaged is not None:
+            return (), ()
+        server = member.config.name
+        taken: dict[str, str] = {}
+        collisions: list[Collision] = []
+        offered: list[ToolContribution] = []
+        withheld = [
+            _withheld(server, name, f"it cannot be used: {reason}", "have the server mended")
+            for name, reason in member.known.quarantined.items()
+        ]
+        changed = member.known.changed if member.config.pinned else {}
+        for tool in member.known.listed or ():
+            name = qualify_tool_name(server, tool.name)
+            collision = None
+            if name in taken:
+                collision = Collision(
+                    name=name,
+                    tool=tool.name,
+                    server=server,
+                    kind="same_server",
+                    collides_with=taken[name],
+                )
+            elif name in holders:
+                collision = Collision(
+                    name=name,
+                    tool=tool.name,
+                    server=server,
+                    kind="other_server",
+                    collides_with=holders[name].config.name,
+                )
+            if not chosen(member.config, tool.name):
+                remedy = f"change enabled_tools or disabled_tools ({member.config.source})"
+                withheld.append(
+                    _withheld(server, tool.name, "the server's configuration leaves it out", remedy)
+                )
+            elif collision is not None:
+                collisions.append(collision)
+            elif tool.name in changed:
+                taken[name] = tool.name
+                withheld.append(_withheld(server, tool.name, *_changed_since(server, tool.name)))
+            else:
+                taken[name] = tool.name
+                offered.append(self._contribution(member, tool, name))
+        self._collided(member, tuple(collisions))
+        offered += self._extras(member, taken.keys() | holders.keys())
+        for name in (*taken, *(tool.name for tool in offered)):
+            holders[name] = member
+        return tuple(offered), tuple(withheld)
+
+    def _contribution(self, member: Member, tool: ToolDefinition, name: str) -> ToolContribution:
+        made = member.made.get((name, tool.hash))
+        if made is None:
+            from toolcrib_features.mcp.tool import McpTool
+
+            made = ToolContribution(
+                name=name,
+                factory=McpTool(name, tool, member.config, lambda: self._server(member)),
+                domain="mcp",
+                source="mcp",
+                feature=FEATURE,
+                disclosure="deferred" if member.config.deferred else "inline",
+            )
+            member.made[name, tool.hash] = made
+        return made
+
+    def _collided(self, member: Member, collisions: tuple[Collision, ...]) -> None:
+        """Note what is not registered for its name, and tell those who follow once."""
+        if collisions and collisions != member.collisions and self._session.observed:
+            text = f"of the server {member.config.name!r}: {'; '.join(map(str, collisions))}"
+            self._session.emit(
+                PluginProblem(plugin=PLUGIN, stage="mcp.tool_name_collision", message=text)
+            )
+        member.collisions = collisions
+
+    def _note(self) -> None:
+        """Let the user know what is wrong with the configuration of servers, and with names."""
+        notices = list(self._notices)
+        for member in self.members:
+            config = member.config
+            texts = [config.problem, member.damaged, *map(str, member.collisions)]
+            notices += [Notice.at(config.source, key=config.name, text=t) for t in texts if t]
+        self._session.note(PLUGIN, notices)
+
+    def _expected(self, name: str) -> Iterator[Member]:
+        for member in self.members:
+            if member.unsettled and _could_be_of(name, member.config.name):
+                yield member
+
+    async def _first_attempts(self, members: list[Member]) -> None:
+        async with asyncio.TaskGroup() as group:
+            for member in members:
+                group.create_task(self._first_attempt(member))
+
+    async def _first_attempt(self, member: Member) -> None:
+        with contextlib.suppress(ServerError):
+            await self._server(member).ready()
+
+
+def _owner(server: str) -> str:
+    return f"mcp:{server}"
+
+
+def _could_be_of(name: str, server: str) -> bool:
+    prefix = server_prefix(server)
+    return name.startswith(prefix) or (len(prefix) > 55 and name.startswith(prefix[:55]))
+
+
+def _withheld(server: str, tool: str, reason: str, remedy: str) -> WithheldTool:
+    return WithheldTool(name=qualify_tool_name(server, tool), reason=reason, remedy=remedy)
+
+
+def _changed_since(server: str, tool: str) -> tuple[str, str]:
+    return (
+        "the server describes it otherwise than when it was accepted",
+        f"look at the difference and accept it: toolcrib mcp accept {server} {tool}",
+    )
+
+
+def _why_missing(member: Member) -> str | None:
+    server = member.config.name
+    if member.state == "needs-auth":
+        return f"the MCP server {server!r} needs a login: toolcrib mcp login {server}."
+    if member.error is not None:
+        return f"the MCP server {server!r} cannot be used: {member.error}"
+    if member.state == "disabled":
+        return f"the MCP server {server!r} is disabled ({member.config.source})."
+    if member.state == "connected":
+        return f"the MCP server {server!r} has no such tool (any more)."
+    return None
