@@ -26,7 +26,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 Connect = Callable[..., contextlib.AbstractAsyncContextManager[Client]]
 TOKEN = "a-token-that-nobody-guesses"
-NPM = {"@modelcontextprotocol/sdk": "^1.20", "@modelcontextprotocol/inspector": "*"}
+NPM = {"@modelcontextprotocol/sdk": "^1.20", "@modelcontextprotocol/inspector": "^2.12"}
 
 PLUGIN = Path(__file__).with_name("probe_tools.py")
 
@@ -181,7 +181,9 @@ def node_modules(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pytest.skip("node and npm are not installed")
     named = json.dumps(NPM, sort_keys=True)
     digest = hashlib.sha256(named.encode()).hexdigest()[:12]
-    folder = tmp_path_factory.getbasetemp().parent.parent / f"toolcrib-npm-{digest}"
+    temporary = tmp_path_factory.getbasetemp()
+    kept = [each for each in temporary.parents if each.name.startswith("pytest-of-")]
+    folder = (kept or [temporary])[0] / f"toolcrib-npm-{digest}"
     folder.mkdir(mode=0o700, exist_ok=True)
     with open(folder / "lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
