@@ -229,8 +229,14 @@ class Session:
             raise
         self._tell_followers()
 
+    def start(self) -> None:
+        """Begin what goes on in the background; `async with` does it. Needs an event loop."""
+        self._started = True
+        while self._starters:
+            self._starters.pop(0)()
+
     def on_start(self, start: Callable[[], None]) -> None:
-        """Have `start` called when the session is entered, or now; there is an event loop then."""
+        """Have `start` called when the session starts, or now; there is an event loop then."""
         if self._started:
             start()
         else:
@@ -452,9 +458,7 @@ class Session:
         return OutputStore(sessions / self.id / "tool-results", self.settings.output.quota_bytes)
 
     async def __aenter__(self) -> Self:
-        self._started = True
-        while self._starters:
-            self._starters.pop(0)()
+        self.start()
         return self
 
     async def __aexit__(

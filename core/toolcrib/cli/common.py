@@ -157,6 +157,22 @@ def open_for(
     return session
 
 
+def settle(session: Session) -> None:
+    """Wait for tools that nobody knows yet, as those of a server that was never connected."""
+    if session.main.table.unsettled:
+        import asyncio
+
+        tell("waiting for servers to list their tools")
+        asyncio.run(_settled(session))
+
+
+async def _settled(session: Session) -> None:
+    try:
+        await session.settle_tools()
+    finally:
+        await session.main.table.aclose()
+
+
 def tell(message: str) -> None:
     """A remark for people, on standard error; without a reader there it is dropped."""
     lines = message.encode("utf-8", "backslashreplace").decode("utf-8").splitlines()

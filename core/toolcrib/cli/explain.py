@@ -14,6 +14,7 @@ from toolcrib.cli.common import (
     open_for,
     print_json,
     print_table,
+    settle,
     tell,
     workspace_options,
 )
@@ -57,6 +58,7 @@ def command(
         raise click.UsageError("give names of tools or --call, not both")
     asked = None if call is None else _read_call(call)
     session = open_for(ctx, workspace=workspace, profile=profile, runtime=runtime, mode=mode)
+    settle(session)
     if asked is not None:
         _explain_call(session, asked, as_json)
         return

@@ -74,6 +74,7 @@ class Hosting:
         self._main = asyncio.current_task()
         with self._signals():
             try:
+                self.session.start()
                 await work()
                 await self.leaving.end()
             finally:

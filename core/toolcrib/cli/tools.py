@@ -13,6 +13,7 @@ from toolcrib.cli.common import (
     print_json,
     print_table,
     printable,
+    settle,
     tell,
     workspace_options,
 )
@@ -48,7 +49,9 @@ def command(
     shape: str | None,
 ) -> None:
     """List the active tools."""
-    tools = open_for(ctx, workspace=workspace, profile=profile, runtime=runtime).tools()
+    session = open_for(ctx, workspace=workspace, profile=profile, runtime=runtime)
+    settle(session)
+    tools = session.tools()
     if shape is not None:
         print_json([entry for tool in tools if (entry := _shaped(tool, shape)) is not None])
     elif as_json:

@@ -114,6 +114,7 @@ class McpServers:
         self._removed: set[str] = set()
         self._notices: tuple[Notice, ...] = ()
         self._started = False
+        self._closed = False
         self._closing: set[asyncio.Task[None]] = set()
         table.add_source(self)
         session.on_start(self.start)
@@ -159,7 +160,7 @@ class McpServers:
 
     @property
     def unsettled(self) -> bool:
-        return any(member.unsettled for member in self.members)
+        return not self._closed and any(member.unsettled for member in self.members)
 
     def expects(self, name: str) -> bool:
         return any(True for _ in self._expected(name))
@@ -181,9 +182,9 @@ class McpServers:
 
     async def aclose(self) -> None:
         """End every server and everything that it started."""
+        self._closed = True
         for member in self.members:
             self._end(member)
-        self._members.clear()
         if self._closing:
             await asyncio.gather(*self._closing, return_exceptions=True)
 
@@ -260,7 +261,6 @@ class McpServers:
             closing = asyncio.get_running_loop().create_task(member.server.aclose())
             self._closing.add(closing)
             closing.add_done_callback(self._closing.discard)
-            member.server = None
 
     def _offer(self, reason: str) -> None:
         """Give the names away and offer each server's tools, as far as something has changed.
@@ -380,7 +380,7 @@ class McpServers:
         self._session.note(PLUGIN, notices)
 
     def _expected(self, name: str) -> Iterator[Member]:
-        for member in self.members:
+        for member in () if self._closed else self.members:
             if member.unsettled and _could_be_of(name, member.config.name):
                 yield member
 
