@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -54,10 +54,9 @@ class Remembered:
             offers=tuple(offers),
         )
 
-    def with_accepted(self, names: Iterable[str]) -> Remembered:
-        """With the present definitions of these tools accepted."""
-        now = {name: self.changed[name][1] for name in names}
-        return evolve(self, accepted={**self.accepted, **now})
+    def with_accepted(self, tools: Iterable[ToolDefinition]) -> Remembered:
+        """With these definitions accepted."""
+        return evolve(self, accepted={**self.accepted, **{tool.name: tool for tool in tools}})
 
 
 class ServerMemory:
@@ -78,15 +77,12 @@ class ServerMemory:
         offers = tuple(offers)
         return self._change(lambda known: known.with_listing(listing, offers))
 
-    def accept(self, names: Iterable[str]) -> Remembered:
-        """Accept the present definitions of changed tools; KeyError for one that has not changed.
+    def accept(self, tools: Iterable[ToolDefinition]) -> Remembered:
+        """Accept definitions as they were shown. Raises StateError when that is not possible."""
+        tools = tuple(tools)
+        return self._change(lambda known: known.with_accepted(tools))
 
-        Raises StateError when that cannot be remembered.
-        """
-        names = tuple(names)
-        return self._change(lambda known: known.with_accepted(names))
-
-    def _change(self, change: Any) -> Remembered:
+    def _change(self, change: Callable[[Remembered], Remembered]) -> Remembered:
         after = Remembered()
 
         def edit(before: bytes | None) -> bytes:

@@ -188,12 +188,6 @@ class McpServers:
         if self._closing:
             await asyncio.gather(*self._closing, return_exceptions=True)
 
-    def accept(self, name: str, tools: tuple[str, ...]) -> None:
-        """Accept the present definitions of a server's tools; see `ServerMemory.accept`."""
-        member = self._members[name]
-        member.known = member.memory.accept(tools)
-        self._offer("mcp.accepted")
-
     def _server(self, member: Member) -> Server:
         """The life of a server; made late, since listing the tools needs none of it."""
         if member.server is None:

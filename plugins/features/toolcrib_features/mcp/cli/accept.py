@@ -41,11 +41,11 @@ def command(name: str, tools: tuple[str, ...], workspace: str, yes: bool) -> Non
         click.echo(f"nothing to accept: no tool of {name!r} has changed")
         return
     for tool in wanted:
-        click.echo("\n".join([f"tool {ascii(tool)}", *difference(*changed[tool]), ""]))
+        click.echo("\n".join([f"tool {tool!a}", *difference(*changed[tool]), ""]))
     if not (yes or _agreed(wanted)):
         click.echo("nothing was accepted", err=True)
         raise SystemExit(1)
-    memory.accept(wanted)
+    memory.accept(changed[tool][1] for tool in wanted)
     click.echo(f"accepted: {', '.join(map(ascii, wanted))}")
 
 
