@@ -103,6 +103,7 @@ if TYPE_CHECKING:
     from toolcrib.processes.orphans import end_orphans as end_orphans
     from toolcrib.processes.running import Remains as Remains
     from toolcrib.processes.running import RunningProcess as RunningProcess
+    from toolcrib.processes.running import start_on_files as start_on_files
     from toolcrib.processes.running import start_process as start_process
     from toolcrib.processes.tree import ProcessTree as ProcessTree
     from toolcrib.profiles import Profile as Profile
@@ -201,7 +202,12 @@ _HOMES = {
     "toolcrib.processes.identity": ["process_age_s", "process_started", "this_host"],
     "toolcrib.processes.orphans": ["end_orphans"],
     "toolcrib.mcp.naming": ["qualify_tool_name", "server_prefix"],
-    "toolcrib.processes.running": ["Remains", "RunningProcess", "start_process"],
+    "toolcrib.processes.running": [
+        "Remains",
+        "RunningProcess",
+        "start_on_files",
+        "start_process",
+    ],
     "toolcrib.processes.tree": ["ProcessTree"],
     "toolcrib.profiles": ["Profile"],
     "toolcrib.redaction": ["redacted"],

@@ -116,11 +116,12 @@ class RunningProcess:
         if self.returncode is None:  # it must not stay as a zombie, which looks alive
             threading.Thread(target=self._popen.wait, daemon=True).start()
 
-    def _watch(self) -> None:
+    def _watch(self, *, owned: bool) -> None:
+        if owned:
+            _running.add(self)
         if self._pipe is None:
             self._drained.set()
         else:
-            _running.add(self)
             os.set_blocking(self._pipe, False)
             self._loop.add_reader(self._pipe, self._read)
         try:
@@ -197,15 +198,7 @@ def start_process(
         token = secrets.token_hex(8) if output_file is not None else owned_token()
     reading, writing = os.pipe() if output_file is None else (None, output_file)
     try:
-        popen = subprocess.Popen(
-            [text.encode("utf-8", "surrogateescape") for text in launch.argv],
-            cwd=launch.cwd,
-            env={**launch.environment, MARKER: token},
-            stdin=subprocess.DEVNULL,
-            stdout=writing,
-            stderr=writing,
-            start_new_session=True,
-        )
+        popen = _start(launch, token, subprocess.DEVNULL, writing, writing)
     except BaseException:
         if reading is not None:
             os.close(reading)
@@ -214,8 +207,37 @@ def start_process(
         if reading is not None:
             os.close(writing)
     process = RunningProcess(on_output, popen, reading, ProcessTree(popen.pid, token))
-    process._watch()
+    process._watch(owned=reading is not None)
     return process
+
+
+def start_on_files(launch: Launch, *, stdin: int, stdout: int, stderr: int) -> RunningProcess:
+    """Start a process as `start_process` does, which reads and writes open files of the caller.
+
+    It is one that does not outlive this process. Nothing is given to `on_output`.
+
+    Raises:
+        OSError: it cannot be started.
+    """
+    token = owned_token()
+    popen = _start(launch, token, stdin, stdout, stderr)
+    process = RunningProcess(lambda data: None, popen, None, ProcessTree(popen.pid, token))
+    process._watch(owned=True)
+    return process
+
+
+def _start(
+    launch: Launch, token: str, stdin: int, stdout: int, stderr: int
+) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [text.encode("utf-8", "surrogateescape") for text in launch.argv],
+        cwd=launch.cwd,
+        env={**launch.environment, MARKER: token},
+        stdin=stdin,
+        stdout=stdout,
+        stderr=stderr,
+        start_new_session=True,
+    )
 
 
 def leaders() -> frozenset[int]:
