@@ -27,13 +27,12 @@ class LoginAuth(httpx2.Auth):
         self._config = config
         self._file = file
         self._renewal = renewal
-        self._origin = _origin(httpx2.URL(config.url))
         self.refusal: ServerNeedsLogin | None = None
 
     async def async_auth_flow(
         self, request: httpx2.Request
     ) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
-        if _origin(request.url) != self._origin:
+        if _origin(request.url) != _origin(httpx2.URL(self._config.url)):
             yield request
             return
         try:

@@ -130,7 +130,7 @@ class _Login:
         async with httpx2.AsyncClient(timeout=HTTP_TIMEOUT_S) as client:
             try:
                 return await self._exchange(client)
-            except httpx2.HTTPError as error:
+            except (httpx2.HTTPError, httpx2.InvalidURL) as error:
                 why = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
                 raise self._unreachable(line(why, 300)) from None
             except (OAuthFlowError, ValueError) as error:

@@ -192,5 +192,4 @@ def uses_logins(config: ServerConfig) -> bool:
     """Whether a login can help: the server is remote, and nothing else was given to let us in."""
     if config.transport == "stdio" or config.bearer_token_env is not None:
         return False
-    given = any(name.lower() == "authorization" for name in config.headers)
-    return config.auth == "oauth" or not given
+    return config.auth == "oauth" or not config.headers

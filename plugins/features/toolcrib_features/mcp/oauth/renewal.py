@@ -100,11 +100,11 @@ class Renewal:
         """The grant with new tokens; None when it has ended for good."""
         if grant.refresh_token is None:
             return None
-        request = _refresh_request(self._config, grant)
         try:
+            request = _refresh_request(self._config, grant)
             async with httpx2.AsyncClient(timeout=HTTP_TIMEOUT_S) as client:
                 response = await client.send(request)
-        except httpx2.HTTPError as error:
+        except (httpx2.HTTPError, httpx2.InvalidURL) as error:
             raise self._later(type(error).__name__) from None
         answer = _json_object(response)
         if _final(response.status_code, answer):
