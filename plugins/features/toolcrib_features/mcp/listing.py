@@ -1,0 +1,50 @@
+"""What a server lists, with what cannot be used of it set apart."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from toolcrib_features.mcp.model import Listing, ToolDefinition
+from toolcrib_features.mcp.plain import line
+
+MAX_TOOLS = 5_000
+MAX_NAME = 256
+MAX_DEFINITION_BYTES = 1 << 20
+
+
+def make_listing(items: Iterable[Any]) -> Listing:
+    """The tools, in the order of the server; one that cannot be used costs only itself."""
+    tools: dict[str, ToolDefinition] = {}
+    quarantined: dict[str, str] = {}
+    for number, item in enumerate(items, 1):
+        said = item.get("name") if isinstance(item, dict) else None
+        name = said if isinstance(said, str) else ""
+        reason = _fault(item, name)
+        if reason is None and name in tools:
+            name, reason = f"{name} (again)", "a tool of the same name is listed before it"
+        if reason is not None:
+            quarantined[line(name, MAX_NAME) or f"tool {number}"] = reason
+        else:
+            tools[name] = ToolDefinition(name=name, data=item)
+    return Listing(tools=tuple(tools.values()), quarantined=quarantined)
+
+
+def _fault(item: Any, name: str) -> str | None:
+    if not isinstance(item, dict):
+        return "it is no object"
+    if not name.strip():
+        return "it has no name"
+    if len(name) > MAX_NAME or not name.isprintable():
+        return f"its name is longer than {MAX_NAME} characters or not printable"
+    schema = item.get("inputSchema")
+    if not isinstance(schema, dict) or schema.get("type", "object") != "object":
+        return "its input schema is not that of an object"
+    try:
+        size = len(json.dumps(item))
+    except (ValueError, RecursionError):
+        return "its definition is no JSON"
+    if size > MAX_DEFINITION_BYTES:
+        return f"its definition takes {size} bytes, more than {MAX_DEFINITION_BYTES}"
+    return None
