@@ -32,6 +32,7 @@ from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
 from pydantic import AnyHttpUrl
 
 from toolcrib_features.mcp.model import ServerConfig
+from toolcrib_features.mcp.oauth.flow import Invitation
 from toolcrib_features.mcp.oauth.logins import Logins
 
 
@@ -49,13 +50,11 @@ class Authority(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken
     codes: dict[str, AuthorizationCode] = Factory(dict)
     access: dict[str, AccessToken] = Factory(dict)
     refresh: dict[str, RefreshToken] = Factory(dict)
+    tokens: set[str] = Factory(set)
+    """All that were ever given."""
     logins: int = 0
     refreshes: int = 0
     replays: int = 0
-
-    @property
-    def secrets(self) -> set[str]:
-        return {*self.codes, *self.access, *self.refresh}
 
     def revoke_all(self) -> None:
         self.access.clear()
@@ -127,6 +126,7 @@ class Authority(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken
         self, client_id: str, scopes: list[str], origin: AuthorizationCode | RefreshToken
     ) -> OAuthToken:
         access, refresh = f"access-{secrets.token_hex(16)}", f"refresh-{secrets.token_hex(16)}"
+        self.tokens |= {access, refresh}
         self.access[access] = AccessToken(
             token=access,
             client_id=client_id,
@@ -187,8 +187,10 @@ class Browser:
         self.urls: list[str] = []
         self.visits: list[asyncio.Task[httpx2.Response]] = []
 
-    def __call__(self, invitation: object) -> None:
-        url = invitation.url  # type: ignore[attr-defined]
+    def __call__(self, invitation: Invitation) -> None:
+        self.visit(invitation.url)
+
+    def visit(self, url: str) -> None:
         self.urls.append(url)
         self.visits.append(asyncio.create_task(browse(url)))
 

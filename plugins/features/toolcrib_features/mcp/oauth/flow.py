@@ -171,8 +171,9 @@ class _Login:
         await response.aclose()
         session = response.headers.get("mcp-session-id")
         if session is not None and response.is_success:
-            headers = {**probe.headers, "mcp-session-id": session}
-            end = client.build_request("DELETE", self._config.url, headers=headers)
+            end = client.build_request("DELETE", self._config.url, headers=probe.headers)
+            del end.headers["content-length"]
+            end.headers["mcp-session-id"] = session
             await (await client.send(end, stream=True)).aclose()
         return response
 
