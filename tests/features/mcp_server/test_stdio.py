@@ -1,0 +1,174 @@
+"""Serving over the standard streams, by hand: how it begins, what it bears, and how it ends."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from attrs import define
+
+HELLO = {
+    "protocolVersion": "2025-06-18",
+    "capabilities": {},
+    "clientInfo": {"name": "by hand", "version": "1"},
+}
+PIPES: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+
+
+@define
+class Hand:
+    """Types messages into a server and reads what it answers."""
+
+    process: subprocess.Popen[str]
+    number: int = 0
+
+    def send(self, method: str, **params: Any) -> int:
+        self.number += 1
+        message = {"jsonrpc": "2.0", "id": self.number, "method": method, "params": params}
+        self.type(json.dumps(message))
+        return self.number
+
+    def type(self, line: str) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
+
+    def receive(self) -> Any:
+        assert self.process.stdout is not None
+        return json.loads(self.process.stdout.readline())
+
+    def greet(self) -> None:
+        self.send("initialize", **HELLO)
+        assert self.receive()["result"]["capabilities"]["tools"]["listChanged"] is True
+        self.type('{"jsonrpc": "2.0", "method": "notifications/initialized"}')
+
+
+@pytest.fixture
+def hand(site: Any) -> Hand:
+    hand = Hand(site.start(**PIPES))
+    hand.greet()
+    return hand
+
+
+def wait_for(file: Path, content: str) -> None:
+    limit = time.monotonic() + 20
+    while not file.exists() or file.read_text() != content:
+        assert time.monotonic() < limit
+        time.sleep(0.02)
+
+
+def hang_up(process: subprocess.Popen[str]) -> None:
+    assert process.stdin is not None
+    process.stdin.close()
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        hang_up,
+        lambda process: process.send_signal(signal.SIGTERM),
+        lambda process: process.send_signal(signal.SIGINT),
+        lambda process: process.send_signal(signal.SIGHUP),
+    ],
+    ids=["end of input", "SIGTERM", "SIGINT", "SIGHUP"],
+)
+def test_an_end_cancels_the_calls_and_leaves_nothing(
+    site: Any, hand: Hand, end: Callable[[subprocess.Popen[str]], None]
+) -> None:
+    """Also not a daemon that a command has started, nor a background task."""
+    hand.send("tools/call", name="Slow", arguments={"log": "log"})
+    hand.send("tools/call", name="Bash", arguments={"command": "sleep 61 & echo $$ > pid; wait"})
+    background = {"command": "sleep 62", "run_in_background": True, "description": "a task"}
+    hand.send("tools/call", name="Bash", arguments=background)
+    wait_for(site.workspace / "log", "started")
+    while not (site.workspace / "pid").exists():
+        time.sleep(0.02)
+    end(hand.process)
+    assert hand.process.wait(timeout=20) == 0
+    assert (site.workspace / "log").read_text() == "cancelled"
+    assert not site.processes()
+
+
+def test_only_the_protocol_is_on_standard_output(site: Any, hand: Hand) -> None:
+    """Each line is a message, whatever is printed elsewhere."""
+    hand.send("tools/call", name="Noise", arguments={})
+    assert hand.receive()["result"]["content"][0]["text"] == "quiet"
+    hang_up(hand.process)
+    assert hand.process.stdout is not None and hand.process.stdout.read() == ""
+    assert hand.process.stderr is not None
+    said = hand.process.stderr.read()
+    for place in ("a plugin that is imported", "a tool", "a program"):
+        assert f"printed by {place}" in said
+    assert hand.process.wait(timeout=20) == 0
+
+
+def test_what_is_no_message_is_passed_over(hand: Hand) -> None:
+    """Garbage, empty lines and unknown methods do not end the conversation."""
+    for line in ("garbage", "", "[]", '{"jsonrpc": "2.0"}', '"\\ud800"', "{" * 10_000):
+        hand.type(line)
+    hand.send("no/such/method")
+    assert hand.receive()["error"]["code"] == -32601
+    hand.send("tools/call", name="Read", arguments={"path": "a.txt"})
+    assert "hello" in hand.receive()["result"]["content"][0]["text"]
+    hang_up(hand.process)
+    assert hand.process.wait(timeout=20) == 0
+
+
+def test_a_message_without_end_ends_the_server(hand: Hand) -> None:
+    """Its memory stays bounded."""
+    assert hand.process.stdin is not None
+    try:
+        for _ in range(40):
+            hand.process.stdin.write("x" * 1_000_000)
+        hand.process.stdin.flush()
+    except BrokenPipeError:
+        pass
+    assert hand.process.wait(timeout=20) == 0
+
+
+def test_a_client_that_reads_nothing_does_not_keep_the_server_from_ending(
+    site: Any, hand: Hand
+) -> None:
+    """Not even with answers that do not fit into the pipe."""
+    (site.workspace / "long.txt").write_text("a line\n" * 10_000)
+    for _ in range(8):
+        hand.send("tools/call", name="Read", arguments={"path": "long.txt"})
+    time.sleep(0.5)
+    hand.process.send_signal(signal.SIGTERM)
+    assert hand.process.wait(timeout=20) == 0
+
+
+def test_a_change_of_the_tools_is_told(site: Any, hand: Hand) -> None:
+    """Also between two calls, as when somebody edits the configuration."""
+    hand.send("tools/list")
+    assert "Bash" in [tool["name"] for tool in hand.receive()["result"]["tools"]]
+    site.configure('[tools]\ndisabled = ["Bash"]\n')
+    assert hand.receive()["method"] == "notifications/tools/list_changed"
+    hand.send("tools/list")
+    assert "Bash" not in [tool["name"] for tool in hand.receive()["result"]["tools"]]
+    hang_up(hand.process)
+    assert hand.process.wait(timeout=20) == 0
+
+
+def test_an_empty_conversation_is_one_too(site: Any) -> None:
+    """Nothing was asked, so nothing is answered."""
+    process = site.start(stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+    out, said = process.communicate(timeout=20)
+    assert process.returncode == 0 and out == "" and "serving" in said
+
+
+def test_standard_input_may_be_a_file(site: Any) -> None:
+    """What stands in it is answered as far as there is time before the end."""
+    message = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": HELLO}
+    file = site.folder / "input"
+    file.write_text(json.dumps(message) + "\n")
+    with open(file) as opened:
+        process = site.start(stdin=opened, stdout=subprocess.PIPE)
+        out, _ = process.communicate(timeout=20)
+    assert process.returncode == 0 and json.loads(out)["id"] == 1
