@@ -292,7 +292,7 @@ class Connection:
                         await self._over.wait()
                         tasks.cancel_scope.cancel()
         except Exception as error:
-            self._failure = as_server_error(error, self._server)
+            self._failure = self._translated(error)
         finally:
             self._over.set()
             if not self.why_closed:
@@ -406,7 +406,7 @@ class Connection:
                 first, dispatch=session.fulfil, retry=again, max_rounds=_ROUNDS
             )
         except Exception as error:
-            raise as_server_error(error, self._server) from error
+            raise self._translated(error) from error
 
     async def _ask(
         self,
@@ -421,8 +421,9 @@ class Connection:
             await self._end_known()
             raise ServerUnreachable(self.why_closed or "the connection is closing", unsent=True)
         loop = asyncio.get_running_loop()
-        end = loop.time() + (ceiling_s if ceiling_s is not None else silence_s)
         heard = loop.time()
+        ceiling_s = silence_s if ceiling_s is None else ceiling_s
+        end = heard + ceiling_s
 
         async def progressed(progress: float, total: float | None, message: str | None) -> None:
             nonlocal heard
@@ -463,11 +464,15 @@ class Connection:
         except asyncio.CancelledError:
             raise ServerUnreachable("the connection was closed") from None
         except Exception as error:
-            failure = as_server_error(error, self._server)
+            failure = self._translated(error)
         if isinstance(failure, ServerUnreachable) and self._over.is_set():
             await self._end_known()
             failure = ServerUnreachable(self.why_closed or str(failure), unsent=failure.unsent)
         raise failure
+
+    def _translated(self, error: Exception) -> ServerError:
+        is_over = self._session is not None and self._session.is_over
+        return as_server_error(error, self._server, is_over=is_over)
 
     async def _end_known(self) -> None:
         """Wait a moment for what ended the connection."""
@@ -485,6 +490,6 @@ def _needs_input(answer: Answer) -> Answer | types.InputRequiredResult:
         raise ServerError("it asks for input in the wrong shape") from error
 
 
-def _timed_out(method: str, limit_s: float | None) -> RequestTimedOut:
+def _timed_out(method: str, limit_s: float) -> RequestTimedOut:
     what = "the call" if method == "tools/call" else method
     return RequestTimedOut(f"it did not answer {what} within {limit_s:g} s and was told to stop")

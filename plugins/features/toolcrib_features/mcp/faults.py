@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Protocol
+from typing import Protocol
 
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
@@ -11,7 +11,6 @@ from pydantic import ValidationError
 
 from toolcrib_features.mcp.model import (
     RequestRefused,
-    RequestTimedOut,
     ServerError,
     ServerUnreachable,
 )
@@ -25,15 +24,18 @@ class Server(Protocol):
     def failure(self, key: str) -> ServerError | None: ...
 
 
-def as_server_error(error: Exception, server: Server) -> ServerError:
-    """An error for people and models, of bounded length and on one line."""
+def as_server_error(error: Exception, server: Server, *, is_over: bool) -> ServerError:
+    """An error for people and models, of bounded length.
+
+    `is_over` tells whether the connection has ended: servers use the error code of that too.
+    """
     leaves = [*_leaves(error)]
     for leaf in leaves:
         if isinstance(leaf, ServerError):
             return leaf
     for leaf in leaves:
         if isinstance(leaf, MCPError):
-            return _of_protocol(leaf, server)
+            return _of_protocol(leaf, server, is_over=is_over)
     return _of_library(leaves[0], server)
 
 
@@ -45,14 +47,15 @@ def _leaves(error: BaseException) -> Iterator[BaseException]:
         yield error
 
 
-def _of_protocol(error: MCPError, server: Server) -> ServerError:
+def _of_protocol(error: MCPError, server: Server, *, is_over: bool) -> ServerError:
     known = server.failure(error.message)
     if known is not None:
         return known
     if error.code == types.CONNECTION_CLOSED:
-        return ServerUnreachable(server.why_ended())
-    if error.code == types.REQUEST_TIMEOUT:
-        return RequestTimedOut("it did not answer in time")
+        if error.message.startswith("SSE stream "):  # so says the SDK of one that broke off
+            return ServerUnreachable(f"it broke off its answer ({line(error.message, 200)})")
+        if is_over:
+            return ServerUnreachable(server.why_ended())
     text = line(error.message, 1_000) or "no reason"
     return RequestRefused(f"it answered with the error {error.code}: {text}", code=error.code)
 
@@ -68,8 +71,4 @@ def _of_library(error: BaseException, server: Server) -> ServerError:
             return ServerError(line(str(error), 500) or "it cannot be talked to")
     if type(error).__module__.startswith(("httpx2", "anyio", "httpcore2")):
         return ServerUnreachable(f"the connection was lost ({type(error).__name__})")
-    return ServerError(f"{type(error).__name__}: {_bounded(error)}")
-
-
-def _bounded(error: Any) -> str:
-    return line(str(error), 300)
+    return ServerError(f"{type(error).__name__}: {line(str(error), 300)}")

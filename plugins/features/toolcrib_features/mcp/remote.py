@@ -100,11 +100,8 @@ class RemoteServer:
         status = f"HTTP {response.status_code}"
         reason = line(response.reason_phrase, 60)
         what = f"it answered {status} {reason}".rstrip() + (f": {line(said, 300)}" if said else "")
-        sent = response.request
         if response.status_code == 401:
             return self._unauthorized(what)
-        if response.status_code == 404 and "mcp-session-id" in sent.headers:
-            return ServerUnreachable("it has forgotten the session", unsent=True)
         if response.status_code in (429, 502, 503, 504):
             return ServerUnreachable(what, unsent=response.status_code in (429, 503))
         return ServerError(what)
@@ -162,12 +159,16 @@ class _Client(httpx2.AsyncClient):
         if response.status_code < 400 or request.method == "DELETE":
             return response
         body = await _beginning(response)
+        said = body.decode("utf-8", "replace")
+        if _has_no_session(response, said):
+            gone = ServerUnreachable("it has forgotten the session", unsent=True)
+            return self._instead(request, gone, None)
         if response.status_code != 401 and _is_rpc_error(body):
             return httpx2.Response(
                 response.status_code, headers=_JSON, content=body, request=request
             )
-        said = body.decode("utf-8", "replace") if _is_text(response) else ""
-        return self._instead(request, self._server.refusal(response, said), None)
+        refusal = self._server.refusal(response, said if _is_text(response) else "")
+        return self._instead(request, refusal, None)
 
     def _instead(
         self, request: httpx2.Request, failure: ServerError, cause: Exception | None
@@ -199,6 +200,14 @@ async def _beginning(response: httpx2.Response) -> bytes:
     finally:
         await response.aclose()
     return body
+
+
+def _has_no_session(response: httpx2.Response, said: str) -> bool:
+    """Servers that were started anew know no session of before; some answer 400."""
+    if "mcp-session-id" not in response.request.headers:
+        return False
+    status = response.status_code
+    return status == 404 or (status == 400 and "session" in said.lower())
 
 
 def _is_rpc_error(body: bytes) -> bool:

@@ -56,8 +56,9 @@ class Session(ClientSession):
         async def handle(message: object) -> None:
             on_message(message)
 
+        self._wire = _Dispatcher(*streams, on_end=on_end)
         super().__init__(
-            dispatcher=_Dispatcher(*streams, on_end=on_end),
+            dispatcher=self._wire,
             elicitation_callback=side.elicitation_callback if side else None,
             list_roots_callback=side.list_roots_callback if side else None,
             logging_callback=side.logging_callback if side else None,
@@ -71,6 +72,11 @@ class Session(ClientSession):
     @property
     def is_modern(self) -> bool:
         return self.protocol_version in MODERN_PROTOCOL_VERSIONS
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more can come from the server."""
+        return self._wire.is_over
 
     async def negotiate(self, *, probe: bool) -> None:
         """Agree on a version: the present one if the server knows it, else by a handshake."""
@@ -143,6 +149,10 @@ class _Dispatcher(JSONRPCDispatcher[TransportContext]):
     def __init__(self, *streams: Any, on_end: Callable[[], None]) -> None:
         super().__init__(*streams)
         self._on_end = on_end
+
+    @property
+    def is_over(self) -> bool:
+        return self._closed
 
     async def run(self, *args: Any, **options: Any) -> None:
         try:

@@ -105,10 +105,8 @@ class StdioServer:
     def why_ended(self) -> str:
         """What became of it, with its last words."""
         code = self._process.returncode if self._process is not None else None
-        if self.gave_up is not None:
-            what = self.gave_up
-        elif code is None:
-            what = "it closed its standard output"
+        if self.gave_up is not None or code is None:
+            what = self.gave_up or "it ended the connection"
         elif code < 0:
             what = f"it was ended by {_signal_name(-code)}"
         else:
@@ -146,6 +144,8 @@ class StdioServer:
         assert self._process is not None
         with anyio.move_on_after(EXIT_SECONDS):
             await self._process.wait()
+        if self._process.returncode is None and self.gave_up is None:
+            self.gave_up = "it closed its standard output"
         await self._process.stop()
 
     async def _keep_last_words(self, stderr: int) -> None:
