@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Iterator
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Literal
 
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from toolcrib import (
     McpServerStatus,
@@ -31,6 +32,7 @@ from toolcrib_features.mcp.model import (
     State,
     ToolDefinition,
 )
+from toolcrib_features.mcp.oauth.logins import Logins, uses_logins
 
 if TYPE_CHECKING:
     from toolcrib_features.mcp.connection import Connection
@@ -115,6 +117,7 @@ class McpServers:
         self._notices: tuple[Notice, ...] = ()
         self._started = False
         self._closed = False
+        self._logins = Logins(session.state_folder)
         self._closing: set[asyncio.Task[None]] = set()
         table.add_source(self)
         session.on_start(self.start)
@@ -134,6 +137,8 @@ class McpServers:
         members = {}
         for name, config in wanted.items():
             member = self._members.get(name)
+            if find_spec("mcp") is None and config.problem is None:
+                config = evolve(config, problem="a package is missing: install toolcrib[mcp]")
             if member is None or member.config != config:
                 if member is not None:
                     self._end(member)
@@ -153,9 +158,11 @@ class McpServers:
         if not self._session.uses_plugin(PLUGIN):
             self.follow()  # the feature proved to be off
             return
-        self._session.watch(*(member.memory.file for member in self.members))
         for member in self.members:
-            if member.usable and member.server is None:
+            self._session.watch(member.memory.file)
+            if member.usable:
+                if uses_logins(member.config):
+                    self._session.watch(self._logins.file(member.config))
                 self._server(member).start()
 
     @property
@@ -187,24 +194,32 @@ class McpServers:
             self._end(member)
         if self._closing:
             await asyncio.gather(*self._closing, return_exceptions=True)
+        await self._logins.aclose()
 
     def _server(self, member: Member) -> Server:
         """The life of a server; made late, since listing the tools needs none of it."""
         if member.server is None:
             from toolcrib_features.mcp.server import Server
 
-            async def connect() -> Connection:
-                from toolcrib_features.mcp.connecting import connect_for
-
-                return await connect_for(self._session, member.config)
-
             member.server = Server(
                 member.config,
-                connect=connect,
+                connect=lambda: self._connect(member.config),
                 listed=lambda listing: self._listed(member, listing),
                 changed=lambda: self._changed(member),
             )
         return member.server
+
+    async def _connect(self, config: ServerConfig) -> Connection:
+        from toolcrib_features.mcp.client_side import ClientSide
+        from toolcrib_features.mcp.connection import connect
+
+        return await connect(
+            config,
+            ClientSide(self._session, config.name),
+            environ=self._session.environment,
+            cwd=self._session.workspace.root,
+            auth=self._logins.auth_for(config),
+        )
 
     def _remember(self, member: Member) -> None:
         try:
@@ -292,6 +307,8 @@ class McpServers:
             del holders[name]
         if not member.usable or member.damaged is not None:
             return (), ()
+        if member.state == "needs-auth":
+            return (self._authenticate(member),), ()
         server = member.config.name
         taken: dict[str, str] = {}
         collisions: list[Collision] = []
@@ -338,6 +355,17 @@ class McpServers:
         for name in (*taken, *(tool.name for tool in offered)):
             holders[name] = member
         return tuple(offered), tuple(withheld)
+
+    def _authenticate(self, member: Member) -> ToolContribution:
+        """The tool that has the user log in; it stands in for those of the server."""
+        made = member.made.get(("authenticate", ""))
+        if made is None:
+            from toolcrib_features.mcp.oauth.tool import authenticate_contribution
+
+            server = self._server(member)
+            made = authenticate_contribution(member.config, self._logins, server.reconnect)
+            member.made["authenticate", ""] = made
+        return made
 
     def _contribution(self, member: Member, tool: ToolDefinition, name: str) -> ToolContribution:
         made = member.made.get((name, tool.hash))
