@@ -52,6 +52,10 @@ class RemoteServer:
     async def streams(self) -> AsyncIterator[Any]:
         """Raises ServerError when the connection cannot even be tried."""
         own = self._headers()
+        url = self.config.url
+        if any(name.lower() == "authorization" for name in own):
+            # User information in the URL would take its place.
+            url = str(httpx2.URL(url).copy_with(userinfo=b""))
 
         def client(
             headers: dict[str, str] | None = None,
@@ -63,13 +67,13 @@ class RemoteServer:
             return _Client(self, headers=own, auth=self.auth, timeout=limits)
 
         if self.config.transport == "sse":
-            async with sse_client(self.config.url, httpx_client_factory=client) as streams:
+            async with sse_client(url, httpx_client_factory=client) as streams:
                 yield streams
         else:
             async with (
                 client() as http,
                 streamable_http_client(
-                    self.config.url, http_client=http, max_sse_event_size=MAX_EVENT_BYTES
+                    url, http_client=http, max_sse_event_size=MAX_EVENT_BYTES
                 ) as streams,
             ):
                 yield streams
