@@ -63,7 +63,7 @@ class Fitting:
     def without_nulls(self, node: Node, value: Any, depth: int = 0) -> Any:
         """Leave out what was given as null only to say that it is not given.
 
-        That is a named property that need not be there and whose schema does not accept null.
+        That is a property that need not be there, or must not, and whose schema refuses null.
         """
         self._steps += 1
         if depth > MAX_DEPTH or self._steps > _STEPS or not isinstance(value, Mapping | list):
@@ -88,9 +88,12 @@ class Fitting:
         return value
 
     def _is_spare(self, node: Node, name: str, part: Any) -> bool:
-        if part is not None or name not in node.properties or name in node.required:
+        if part is not None or name in node.required:
             return False
-        return not self.fits(node.properties[name], None)
+        said = said_of_property(node, name)
+        if name in node.properties:
+            return not all(self.fits(below, None) for below in said)
+        return any(below.is_never for below in said)
 
     def _of_one(self, group: tuple[Node, ...], value: Any, depth: int) -> Any:
         if any(self.fits(branch, value, depth) for branch in group):

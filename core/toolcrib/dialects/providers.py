@@ -83,7 +83,7 @@ GEMINI = Rules(
 
 A selection of OpenAPI 3.0 without `$ref`, `oneOf`, `allOf`, `const` and `additionalProperties`,
 with one type each; names of parameters are letters, digits and `_`. From the errors of the API:
-"only 'enum' and 'date-time' are supported for STRING type", enum "only allowed for STRING type", enum
+"only 'enum' and 'date-time' are supported for STRING type", enum "only allowed for STRING type" and
 "cannot be empty", properties "should be non-empty for OBJECT type", "When using any_of, it must be
 the only field set", required "property is not defined", items "missing field".
 """

@@ -78,9 +78,9 @@ def openai(schema: Schema) -> Problems:
             yield f"{keyword} at the top level"
     for node, _ in below(schema):
         kinds = node.get("type", [])
-        if "array" in ([kinds] if isinstance(kinds, str) else kinds):
-            if not isinstance(node.get("items"), dict):
-                yield "array schema missing items"
+        is_array = "array" in ([kinds] if isinstance(kinds, str) else kinds)
+        if is_array and not isinstance(node.get("items"), dict):
+            yield "array schema missing items"
 
 
 def anthropic(schema: Schema) -> Problems:

@@ -74,6 +74,10 @@ class Encoder:
         )
         return next((way for way in ways if judge.is_valid(way)), ways[0] if ways else value)
 
+    def _takes_null(self, schema: Any) -> bool:
+        within = {"$defs": self.root.get("$defs", {})}
+        return jsonschema_rs.Draft202012Validator({**schema, **within}).is_valid(None)
+
     def _one(self, schema: dict[str, Any], plan: Plan, value: Any) -> Any:
         if isinstance(plan, Wrapped):
             return {plan.name: self._first({}, plan.plan, value)}
@@ -107,9 +111,9 @@ class Encoder:
             if meant.name in left:
                 part = left.pop(meant.name)
                 written[wire] = self._first(properties.get(wire, {}), meant.plan, part)
-            elif wire in schema.get("required", ()):
+            elif wire in schema.get("required", ()) and self._takes_null(properties[wire]):
                 written[wire] = None
-        if rest is not None:
+        if rest is not None and rest in properties:
             written[rest] = self._first(properties[rest], rest_plan, left) if left else None
             if written[rest] is None and rest not in schema.get("required", ()):
                 del written[rest]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from random import Random
 from typing import Any
 from urllib.parse import unquote
@@ -99,7 +100,11 @@ class Maker:
 
     def target(self, ref: str) -> Any:
         value = self.root
-        for step in unquote(ref).lstrip("#").split("/")[1:]:
+        base, _, fragment = ref.partition("#")
+        if not fragment.startswith("/") and ref != "#":
+            named = [node for node in _nodes(value) if _name(node) in (fragment, base)]
+            return named[0] if named else {}
+        for step in unquote(fragment).split("/")[1:]:
             step = step.replace("~1", "/").replace("~0", "~")
             value = value[int(step)] if isinstance(value, list) else value.get(step, {})
         return value
@@ -168,7 +173,7 @@ class Maker:
                 {"format": schema["format"]}, validate_formats=True
             )
             fitting = [text for text in fitting if judge.is_valid(text)]
-        return self.random.choice(fitting or ["x" * schema.get("minLength", 3)])
+        return str(self.random.choice(fitting or ["x" * schema.get("minLength", 3)]))
 
     def number(self, schema: dict[str, Any], kind: str) -> float:
         low, high = schema.get("minimum", -3), schema.get("maximum")
@@ -180,12 +185,23 @@ class Maker:
                 else:
                     high = exclusive - (1 if kind == "integer" else 0.25)
             elif exclusive and bound is not None:
-                low, high = (low + 1, high) if key == "exclusiveMinimum" else (low, high - 1)
+                low, high = (low + 1, high) if key == "exclusiveMinimum" else (low, bound - 1)
         high = high if high is not None else low + 10
         step = schema.get("multipleOf", 1 if kind == "integer" else 0.25)
         steps = max(0, int((high - low) / step))
         value = low + step * self.random.randint(0, min(steps, 50))
         return int(value) if kind == "integer" else value
+
+
+def _nodes(value: Any) -> Iterator[Any]:
+    if isinstance(value, dict | list):
+        yield value
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from _nodes(part)
+
+
+def _name(node: Any) -> Any:
+    return node.get("$anchor", node.get("$id")) if isinstance(node, dict) else None
 
 
 def _python(pattern: str) -> str:
@@ -200,4 +216,3 @@ def _merged(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
     if "required" in one and "required" in other:
         result["required"] = [*one["required"], *other["required"]]
     return result
-
