@@ -160,3 +160,17 @@ async def test_a_cursor_that_is_none_of_ours_is_refused(connect: Connect) -> Non
     async with connect() as client:
         with pytest.raises(Exception, match="cursor"):
             await client.list_tools(cursor="nonsense!")
+
+
+@pytest.mark.parametrize("connect", ["stdio-auto", "http-auto"], indirect=True)
+async def test_a_change_of_the_tools_is_told_to_who_listens(connect: Connect, site: Any) -> None:
+    """In the stateless protocol a client asks for it; nobody has to call anything in between."""
+    async with connect() as client:
+        names = [tool.name for tool in (await client.list_tools()).tools]
+        async with client.listen(tools_list_changed=True) as changes:
+            site.configure('[tools]\ndisabled = ["Bash"]\n')
+            async with asyncio.timeout(20):
+                async for _ in changes:
+                    break
+        listed = await client.list_tools(cache_mode="bypass")
+    assert set(names) - {tool.name for tool in listed.tools} == {"Bash"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -172,3 +173,16 @@ def test_standard_input_may_be_a_file(site: Any) -> None:
         process = site.start(stdin=opened, stdout=subprocess.PIPE)
         out, _ = process.communicate(timeout=20)
     assert process.returncode == 0 and json.loads(out)["id"] == 1
+
+
+def test_a_server_that_is_configured_in_its_own_client_is_not_started_for_ever(site: Any) -> None:
+    """One that was started by a server says so and ends."""
+    done = subprocess.run(
+        [sys.executable, *site.arguments()],
+        env={**site.environ, "TOOLCRIB_SERVING": "1"},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=20,
+    )
+    assert done.returncode == 2 and "started by toolcrib serve" in done.stderr

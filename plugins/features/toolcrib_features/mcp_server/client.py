@@ -55,6 +55,7 @@ class Client:
         self._work: set[asyncio.Task[None]] = set()
         self._announcing: asyncio.TimerHandle | None = None
         self._unsubscribe = session.subscribe(self._observe)
+        session.start()
         self._spawn(self._watch_configuration())
 
     @property

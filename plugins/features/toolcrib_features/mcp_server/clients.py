@@ -85,6 +85,7 @@ class Clients:
         self._all: set[Client] = set()
         self._closing: set[asyncio.Task[None]] = set()
         self._sweeping: asyncio.Task[None] | None = None
+        self._ended = False
 
     def of(self, ctx: Context) -> Client:
         """The client that sent a request; a new one gets its session here.
@@ -110,7 +111,8 @@ class Clients:
         return client
 
     def cancel(self) -> None:
-        """Cancel the calls of all."""
+        """Cancel the calls of all, and take no new clients: the end is near."""
+        self._ended = True
         for client in self._all:
             client.cancel()
 
@@ -133,6 +135,8 @@ class Clients:
             await self._keeper.aclose()
 
     def _open(self, gone: Callable[[], object]) -> Client:
+        if self._ended:
+            raise MCPError(mcp.INTERNAL_ERROR, "the server is ending")
         if len(self._all) >= self._limit and not self._make_room():
             raise MCPError(
                 mcp.INTERNAL_ERROR, f"there are {self._limit} clients already; try again later"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import click
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
     from toolcrib_features.mcp_server.address import Address
 
 MODES = ("manual", "auto", "yolo")
+SERVING = "TOOLCRIB_SERVING"
+"""The environment variable that tells what a server starts where it comes from."""
 
 
 @click.command(
@@ -108,6 +111,7 @@ def command(
     SIGTERM or Ctrl-C, and stops what runs.
     """
     _require_mcp()
+    _refuse_to_serve_itself()
     from toolcrib_features.mcp_server.clients import SessionOptions
 
     options = SessionOptions(
@@ -168,6 +172,19 @@ def _token(variable: str | None) -> tuple[str, str]:
         return token_from(variable), f"the environment variable {variable}"
     token, file = kept_token()
     return token, str(file)
+
+
+def _refuse_to_serve_itself() -> None:
+    """End a chain of servers each of which starts the next, since it finds itself configured.
+
+    A file of MCP servers that clients and toolcrib share, such as `.mcp.json`, begins one.
+    """
+    if os.environ.get(SERVING):
+        raise ToolcribError(
+            "toolcrib serve was started by toolcrib serve: leave it out of the MCP servers that "
+            f"toolcrib itself connects to, or take {SERVING} out of the environment"
+        )
+    os.environ[SERVING] = "1"
 
 
 def _require_mcp() -> None:

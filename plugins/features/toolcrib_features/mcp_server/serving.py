@@ -55,7 +55,8 @@ def serve_stdio(options: SessionOptions, wire: Wire) -> None:
                 await asyncio.wait({running})
         finally:
             await clients.aclose()
-        if not running.cancelled() and (error := running.exception()) is not None:
+        # What is on its way when it is told to end has nowhere to go, which the SDK takes ill.
+        if not told.is_set() and not running.cancelled() and (error := running.exception()):
             raise error
 
     host(serve)
