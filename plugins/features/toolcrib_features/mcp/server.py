@@ -6,9 +6,8 @@ import asyncio
 import contextlib
 import random
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from toolcrib_features.mcp.connection import Connection, OnProgress
 from toolcrib_features.mcp.model import (
     Listing,
     RequestTimedOut,
@@ -18,8 +17,11 @@ from toolcrib_features.mcp.model import (
     ServerUnreachable,
     State,
 )
-from toolcrib_features.mcp.session import Answer
 from toolcrib_features.mcp.settings import STARTUP_TIMEOUT_S, TOOL_TIMEOUT_S
+
+if TYPE_CHECKING:
+    from toolcrib_features.mcp.connection import Connection, OnProgress
+    from toolcrib_features.mcp.session import Answer
 
 FIRST_PAUSE_S = 1.0
 LONGEST_PAUSE_S = 60.0
@@ -231,9 +233,10 @@ class Server:
         return self._attempt
 
     async def _try(self) -> Connection:
-        loop = asyncio.get_running_loop()
+        if self._closing:  # there are servers of which only one may run
+            await asyncio.wait(self._closing, timeout=_CLOSE_SECONDS)
         limit = self.config.startup_timeout_s or STARTUP_TIMEOUT_S
-        end = loop.time() + limit
+        end = asyncio.get_running_loop().time() + limit
         connection = await self._connect()
         try:
             async with asyncio.timeout_at(end):
@@ -249,8 +252,8 @@ class Server:
             raise ServerError("it was closed")
         self.connection = connection
         connection.on_tools_changed = lambda: self._tools_changed(connection)
-        self._become("connected", None)
         self._listed(listing)
+        self._become("connected", None)
         self._spawn(self._watch(connection))
         return connection
 
