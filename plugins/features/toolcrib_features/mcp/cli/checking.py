@@ -1,0 +1,81 @@
+"""Tries a server: connects, lists its tools, and leaves."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+from attrs import frozen
+
+from toolcrib import Session, StateError
+from toolcrib_features.mcp.memory import Remembered, ServerMemory
+from toolcrib_features.mcp.model import ServerConfig, ServerError, ServerNeedsLogin, State
+from toolcrib_features.mcp.oauth.logins import Logins
+
+
+@frozen(kw_only=True)
+class Check:
+    """How a server was found.
+
+    Attributes:
+        error: why it could not be used.
+        title: the name and version that it gives itself.
+        protocol: the version of the protocol that was agreed on.
+        noise: lines on its standard output that were no messages.
+        known: its tools, and what has changed about them.
+    """
+
+    config: ServerConfig
+    state: State
+    error: str | None = None
+    title: str = ""
+    protocol: str = ""
+    noise: int = 0
+    known: Remembered = Remembered()
+
+
+async def check(session: Session, config: ServerConfig) -> Check:
+    """Connect to a server as a session would, and remember which tools it has."""
+    memory = ServerMemory(session.state_folder, config)
+    if not config.enabled:
+        return Check(config=config, state="disabled")
+    problem = config.problem
+    if problem is None and find_spec("mcp") is None:
+        problem = "a package is missing: install toolcrib[mcp]"
+    if problem is not None:
+        return Check(config=config, state="failed", error=problem)
+    try:
+        return await _connected(session, config, memory)
+    except ServerNeedsLogin as error:
+        return Check(config=config, state="needs-auth", error=str(error))
+    except (ServerError, StateError) as error:
+        return Check(config=config, state="failed", error=str(error))
+
+
+async def _connected(session: Session, config: ServerConfig, memory: ServerMemory) -> Check:
+    from toolcrib_features.mcp.client_side import ClientSide
+    from toolcrib_features.mcp.connection import connect
+
+    logins = Logins(session.state_folder)
+    try:
+        connection = await connect(
+            config,
+            ClientSide(session, config.name),
+            environ=session.environment,
+            cwd=session.workspace.root,
+            auth=logins.auth_for(config),
+        )
+        try:
+            listing = await connection.list_tools()
+            offers = [offer for offer in ("prompts", "resources") if connection.has(offer)]
+            return Check(
+                config=config,
+                state="connected",
+                title=f"{connection.server_name} {connection.server_version}".strip(),
+                protocol=connection.protocol_version,
+                noise=connection.noise,
+                known=memory.record(listing, offers),
+            )
+        finally:
+            await connection.aclose()
+    finally:
+        await logins.aclose()
