@@ -4,28 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import anyio
 import mcp_types as types
-from mcp.client._input_required import run_input_required_driver
 from mcp.client.subscriptions import SubscriptionLost, listen
 from mcp.shared.exceptions import MCPError
 from mcp.shared.inbound import find_invalid_x_mcp_header, x_mcp_header_map
 
 from toolcrib import Launch
 from toolcrib_features.mcp.faults import as_server_error
-from toolcrib_features.mcp.listing import MAX_TOOLS, make_listing
+from toolcrib_features.mcp.listing import make_listing, read_pages
 from toolcrib_features.mcp.model import (
     Listing,
     RequestRefused,
-    RequestTimedOut,
     ServerConfig,
     ServerError,
     ServerUnreachable,
 )
+from toolcrib_features.mcp.patience import Patience
 from toolcrib_features.mcp.plain import line, plain
+from toolcrib_features.mcp.rounds import ask_in_rounds
 from toolcrib_features.mcp.session import Answer, Session
 from toolcrib_features.mcp.settings import STARTUP_TIMEOUT_S
 from toolcrib_features.mcp.stdio import MakeLaunch, StdioServer
@@ -42,9 +43,7 @@ LEAVE_SECONDS = 2.0
 """How long saying goodbye may take."""
 REQUEST_SECONDS = 60.0
 """The limit of requests that are no calls of tools."""
-MAX_PAGES = 50
 MAX_INSTRUCTIONS = 10_000
-_ROUNDS = 10
 _AGAIN_SECONDS = 5.0
 
 OnProgress = Callable[[float, float | None, str | None], None]
@@ -357,54 +356,18 @@ class Connection:
         self._over.set()
 
     async def _all(self, method: str, key: str) -> list[Any]:
-        """The items of all pages."""
-        items: list[Any] = []
-        cursors: set[str] = set()
-        params: dict[str, Any] = {}
-        for _ in range(MAX_PAGES):
-            page = await self._ask(method, params)
-            found = page.get(key)
-            if not isinstance(found, list):
-                raise ServerError(f"its answer to {method} has the wrong shape: no list {key!r}")
-            items += found
-            cursor = page.get("nextCursor")
-            if not cursor or not isinstance(cursor, str) or cursor in cursors:
-                break
-            cursors.add(cursor)
-            params = {"cursor": cursor}
-            if len(items) >= MAX_TOOLS:
-                break
-        return items[:MAX_TOOLS]
+        return await read_pages(partial(self._ask, method), key)
 
     async def _ask_in_rounds(self, method: str, params: Mapping[str, Any], **limits: Any) -> Answer:
-        """Ask, and give the server what it wants to know before it answers."""
-
         async def ask(params: Mapping[str, Any]) -> Answer:
             return await self._ask(method, params, **limits)
 
-        first = _needs_input(await ask(params))
-        if not isinstance(first, types.InputRequiredResult):
-            return first
-        session = self._session
-        assert session is not None
-
-        async def again(
-            responses: types.InputResponses | None, state: str | None
-        ) -> Answer | types.InputRequiredResult:
-            more: dict[str, Any] = {}
-            if responses is not None:
-                more["inputResponses"] = {
-                    key: response.model_dump(by_alias=True, mode="json", exclude_none=True)
-                    for key, response in responses.items()
-                }
-            if state is not None:
-                more["requestState"] = state
-            return _needs_input(await ask({**params, **more}))
-
+        if self._session is None:
+            return await ask(params)
         try:
-            return await run_input_required_driver(
-                first, dispatch=session.fulfil, retry=again, max_rounds=_ROUNDS
-            )
+            return await ask_in_rounds(ask, params, self._session)
+        except ServerError:
+            raise
         except Exception as error:
             raise self._translated(error) from error
 
@@ -420,35 +383,28 @@ class Connection:
         if self._session is None or self._over.is_set():
             await self._end_known()
             raise ServerUnreachable(self.why_closed or "the connection is closing", unsent=True)
-        loop = asyncio.get_running_loop()
-        heard = loop.time()
-        ceiling_s = silence_s if ceiling_s is None else ceiling_s
-        end = heard + ceiling_s
+        patience = Patience(
+            silence_s, silence_s if ceiling_s is None else ceiling_s, self._waits_for_a_person
+        )
 
         async def progressed(progress: float, total: float | None, message: str | None) -> None:
-            nonlocal heard
-            heard = loop.time()
+            patience.sign_of_life()
             if on_progress is not None and not request.done():
                 on_progress(progress, total, None if message is None else line(message, 500))
 
-        ask = self._session.ask(method, params, on_progress=progressed)
-        request = self._start(ask)
+        request = self._start(self._session.ask(method, params, on_progress=progressed))
         try:
-            while not request.done():
-                if self._side is not None and self._side.asking:
-                    heard = loop.time()  # a person takes the time that a person takes
-                patience = min(heard + silence_s, end) - loop.time()
-                if patience <= 0:
-                    raise _timed_out(method, silence_s if loop.time() < end else ceiling_s)
-                await asyncio.wait({request}, timeout=patience)
+            await patience.wait(request, "the call" if method == "tools/call" else method)
         finally:
             request.cancel()
         return await self._answer(request)
 
-    def _start(self, ask: Awaitable[Answer]) -> asyncio.Task[Answer]:
+    def _waits_for_a_person(self) -> bool:
+        return self._side is not None and self._side.asking > 0
+
+    def _start(self, ask: Coroutine[Any, Any, Answer]) -> asyncio.Task[Answer]:
         """A task of its own: when it is cancelled, it tells the server so in its own time."""
-        request = asyncio.ensure_future(ask)
-        assert isinstance(request, asyncio.Task)
+        request = asyncio.create_task(ask)
         self._requests.add(request)
         request.add_done_callback(self._forget)
         return request
@@ -479,17 +435,3 @@ class Connection:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(LEAVE_SECONDS):
                 await self.closed.wait()
-
-
-def _needs_input(answer: Answer) -> Answer | types.InputRequiredResult:
-    if answer.get("resultType") != "input_required":
-        return answer
-    try:
-        return types.InputRequiredResult.model_validate(answer)
-    except ValueError as error:
-        raise ServerError("it asks for input in the wrong shape") from error
-
-
-def _timed_out(method: str, limit_s: float) -> RequestTimedOut:
-    what = "the call" if method == "tools/call" else method
-    return RequestTimedOut(f"it did not answer {what} within {limit_s:g} s and was told to stop")

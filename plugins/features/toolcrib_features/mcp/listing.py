@@ -3,15 +3,41 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any
 
-from toolcrib_features.mcp.model import Listing, ToolDefinition
+from toolcrib_features.mcp.model import Listing, ServerError, ToolDefinition
 from toolcrib_features.mcp.plain import line
 
-MAX_TOOLS = 5_000
+MAX_PAGES = 50
+MAX_ITEMS = 5_000
 MAX_NAME = 256
 MAX_DEFINITION_BYTES = 1 << 20
+
+
+async def read_pages(
+    ask: Callable[[Mapping[str, Any]], Awaitable[Mapping[str, Any]]], key: str
+) -> list[Any]:
+    """The items of all pages that `ask` gives; some of them, when a server finds no end.
+
+    Raises:
+        ServerError: a page has no list of them.
+    """
+    items: list[Any] = []
+    cursors: set[str] = set()
+    params: dict[str, Any] = {}
+    for _ in range(MAX_PAGES):
+        page = await ask(params)
+        found = page.get(key)
+        if not isinstance(found, list):
+            raise ServerError(f"what it lists has the wrong shape: there is no list {key!r}")
+        items += found
+        cursor = page.get("nextCursor")
+        if not isinstance(cursor, str) or cursor in ("", *cursors) or len(items) >= MAX_ITEMS:
+            break
+        cursors.add(cursor)
+        params = {"cursor": cursor}
+    return items[:MAX_ITEMS]
 
 
 def make_listing(items: Iterable[Any]) -> Listing:
