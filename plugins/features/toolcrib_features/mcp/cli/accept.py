@@ -6,9 +6,9 @@ import sys
 
 import click
 
-from toolcrib import ToolcribError, open_session
+from toolcrib import ToolcribError
+from toolcrib_features.mcp.cli.named import named_server
 from toolcrib_features.mcp.difference import difference
-from toolcrib_features.mcp.layers import read_servers
 from toolcrib_features.mcp.memory import ServerMemory
 
 
@@ -30,7 +30,8 @@ def command(name: str, tools: tuple[str, ...], workspace: str, yes: bool) -> Non
     disabled until then. TOOL is its name as the server gives it; without one, all changed tools
     are meant. Without a terminal and without --yes nothing is accepted, and the exit status is 1.
     """
-    memory = _memory(name, workspace)
+    session, config = named_server(name, workspace)
+    memory = ServerMemory(session.state_folder, config)
     changed = memory.read().changed
     for tool in tools:
         if tool not in changed:
@@ -47,15 +48,6 @@ def command(name: str, tools: tuple[str, ...], workspace: str, yes: bool) -> Non
         raise SystemExit(1)
     memory.accept(changed[tool][1] for tool in wanted)
     click.echo(f"accepted: {', '.join(map(ascii, wanted))}")
-
-
-def _memory(name: str, workspace: str) -> ServerMemory:
-    session = open_session(workspace, autoload=False)
-    configs = {config.name: config for config in read_servers(session).configs}
-    if name not in configs:
-        known = f"there are: {', '.join(configs)}" if configs else "none is configured"
-        raise ToolcribError(f"there is no MCP server {name!r}; {known}")
-    return ServerMemory(session.state_folder, configs[name])
 
 
 def _agreed(tools: tuple[str, ...]) -> bool:
