@@ -35,6 +35,7 @@ KEPT_FILES = 20
 """The newest files that the quota never removes."""
 KEPT_S = 30 * 24 * 3600
 """Seconds after which the output of a session is removed."""
+_SUFFIX = re.compile(r"\.[a-z0-9]{1,10}")
 _CUT = " [... {} characters of this line cut]"
 
 
@@ -83,17 +84,36 @@ class OutputStore:
 
     def open(self, tool_name: str, call_id: str) -> OutputFile:
         """A new file for the output of a call; raises OSError when there can be none."""
-        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        self._make_room()
-        path = self.folder / f"{file_stem(tool_name, call_id)}-{secrets.token_hex(8)}.txt"
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        path, descriptor = self._create(tool_name, call_id, ".txt")
         stream = os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace", newline="")
-        self._saved.append(str(path))
-        return OutputFile(str(path), stream)
+        return OutputFile(path, stream)
+
+    def save(self, data: bytes, tool_name: str, call_id: str, suffix: str) -> str:
+        """Keep bytes that are no text; returns the absolute path, raises OSError when it cannot.
+
+        A `suffix` that is more than a dot and a few letters or digits becomes `.bin`.
+        """
+        suffix = suffix if _SUFFIX.fullmatch(suffix) else ".bin"
+        path, descriptor = self._create(tool_name, call_id, suffix)
+        try:
+            with os.fdopen(descriptor, "wb") as stream:
+                stream.write(data)
+        except OSError:
+            Path(path).unlink(missing_ok=True)
+            raise
+        return path
 
     def sink(self, tool_name: str, call_id: str) -> OutputSink:
         """An accumulator whose overflow lands in this store."""
         return OutputSink(lambda: self.open(tool_name, call_id))
+
+    def _create(self, tool_name: str, call_id: str, suffix: str) -> tuple[str, int]:
+        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._make_room()
+        path = self.folder / f"{file_stem(tool_name, call_id)}-{secrets.token_hex(8)}{suffix}"
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        self._saved.append(str(path))
+        return str(path), descriptor
 
     def _make_room(self) -> None:
         if len(self._saved) < KEPT_FILES:

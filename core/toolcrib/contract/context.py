@@ -28,6 +28,8 @@ class Outputs(Protocol):
 
     def sink(self, tool_name: str, call_id: str) -> OutputSink: ...
 
+    def save(self, data: bytes, tool_name: str, call_id: str, suffix: str) -> str: ...
+
 
 @define
 class ToolContext:
@@ -71,3 +73,13 @@ class ToolContext:
         if self._outputs is None:
             return OutputSink()
         return self._outputs.sink(self.tool_name, self.call_id)
+
+    def save(self, data: bytes, *, suffix: str = ".bin") -> str:
+        """Keep bytes that are no text in a file of the session; returns its absolute path.
+
+        The file lies with the long outputs, within their quota, and only its owner can read it.
+        Raises OSError when it cannot be saved.
+        """
+        if self._outputs is None:
+            raise OSError("there is no place to save output")
+        return self._outputs.save(data, self.tool_name, self.call_id, suffix)
