@@ -30,6 +30,8 @@ from mcp.server.auth.settings import AuthSettings, ClientRegistrationOptions
 from mcp.server.mcpserver import MCPServer
 from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
 from pydantic import AnyHttpUrl
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from toolcrib_features.mcp.model import ServerConfig
 from toolcrib_features.mcp.oauth.flow import Invitation
@@ -155,6 +157,18 @@ class Site:
     authority: Authority
     state_folder: Path
     requests: list[str] = Factory(list)
+    wanted_scope: str | None = None
+    """Without it in the token, each request to the server is refused."""
+
+    def lacks_scope(self, scope: Scope) -> bool:
+        """Whether a request has a token, but not one of the wanted scope."""
+        header = dict(scope["headers"]).get(b"authorization", b"").decode()
+        token = self.authority.access.get(header.removeprefix("Bearer "))
+        return (
+            self.wanted_scope is not None
+            and token is not None
+            and self.wanted_scope not in token.scopes
+        )
 
     @property
     def config(self) -> ServerConfig:
@@ -234,17 +248,22 @@ async def site(tmp_path: Path) -> AsyncIterator[Site]:
 
     app = server.streamable_http_app()
 
-    async def faulty(scope, receive, send):  # type: ignore[no-untyped-def]
+    async def faulty(scope: Scope, receive: Receive, send: Send) -> None:
+        answer: ASGIApp = app
         if scope["type"] == "http":
             site.requests.append(f"{scope['method']} {scope['path']}")
             if scope["path"] == "/token" and authority.failing_refreshes and authority.logins:
                 authority.failing_refreshes -= 1
-                await send({"type": "http.response.start", "status": 503, "headers": []})
-                await send({"type": "http.response.body", "body": b"busy"})
-                return
-        await app(scope, receive, send)
+                answer = Response("busy", 503)
+            elif scope["path"] == "/mcp" and site.lacks_scope(scope):
+                challenge = f'Bearer error="insufficient_scope", scope="{site.wanted_scope}"'
+                answer = Response("", 403, {"WWW-Authenticate": challenge})
+        await answer(scope, receive, send)
 
-    web = _Web(uvicorn.Config(faulty, log_config=None, lifespan="on", ws="none"))
+    config = uvicorn.Config(
+        faulty, log_config=None, lifespan="on", ws="none", timeout_graceful_shutdown=1
+    )
+    web = _Web(config)
     serving = asyncio.create_task(web.serve(sockets=[listening]))
     while not web.started:
         await asyncio.sleep(0.01)
