@@ -67,7 +67,7 @@ def test_only_who_has_the_token_and_comes_from_nowhere_foreign_gets_in(site: Any
     ]
     with httpx2.Client(timeout=20) as web:
         for status, headers in refused:
-            raw = {k: v.encode("latin-1") for k, v in {**good, **headers}.items()}
+            raw: Any = {k: v.encode("latin-1") for k, v in {**good, **headers}.items()}
             for method, path in (("POST", ""), ("GET", ""), ("GET", "/../other")):
                 response = web.request(method, server.url + path, headers=raw, json=HELLO)
                 assert response.status_code == status, (headers, method, path)
@@ -124,7 +124,8 @@ async def test_each_client_has_a_session_of_its_own(site: Any) -> None:
         assert len(set(sessions)) == 4
         again = [text(await client.call_tool("Count", {})) for client in clients]
         assert again == sessions
-        named = await clients[3].call_tool("Count", {}, meta={"toolcrib/session": "other"})
+        other: Any = {"toolcrib/session": "other"}
+        named = await clients[3].call_tool("Count", {}, meta=other)
         assert text(named) not in sessions
         results = await asyncio.gather(*(c.call_tool("Read", {"path": "a.txt"}) for c in clients))
         assert not any(result.is_error for result in results)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import click
@@ -110,10 +111,17 @@ def command(
     of a client that can show questions, and denied otherwise. Ends with its client, or with
     SIGTERM or Ctrl-C, and stops what runs.
     """
+    if http is None and (token_env or allow_remote or allow_hosts or allow_origins):
+        raise click.UsageError("options about tokens, hosts and origins go with --http")
+    address = None if http is None else _address(http, remote=allow_remote and bool(token_env))
     _require_mcp()
     _refuse_to_serve_itself()
+    token, place = ("", "") if address is None else _token(token_env)
+    # Late, since it takes most of a second.
     from toolcrib_features.mcp_server.clients import SessionOptions
+    from toolcrib_features.mcp_server.stdio import claim_streams
 
+    wire = claim_streams()
     options = SessionOptions(
         workspace=workspace,
         profile=profile,
@@ -121,20 +129,13 @@ def command(
         runtime=runtime,
         autoload=ctx.obj.get("autoload", True),
     )
-    from toolcrib_features.mcp_server.stdio import claim_streams
-
-    if http is None:
-        if token_env or allow_remote or allow_hosts or allow_origins:
-            raise click.UsageError("options about tokens, hosts and origins go with --http")
+    if address is None:
         from toolcrib_features.mcp_server.serving import serve_stdio
 
-        serve_stdio(options, claim_streams())
+        serve_stdio(options, wire)
         return
     from toolcrib_features.mcp_server.http import HttpOptions, serve_http
 
-    address = _address(http, allow_remote=allow_remote, token_env=token_env)
-    token, place = _token(token_env)
-    claim_streams()
     serve_http(
         options,
         HttpOptions(
@@ -149,14 +150,14 @@ def command(
     )
 
 
-def _address(text: str, *, allow_remote: bool, token_env: str | None) -> Address:
+def _address(text: str, *, remote: bool) -> Address:
     from toolcrib_features.mcp_server.address import Address
 
     try:
         address = Address.parse(text)
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="--http") from None
-    if not address.local and not (allow_remote and token_env):
+    if not address.local and not remote:
         raise click.UsageError(
             f"other machines could reach {address}: that needs --allow-remote, and a token of "
             "your own with --token-env"
@@ -188,10 +189,6 @@ def _refuse_to_serve_itself() -> None:
 
 
 def _require_mcp() -> None:
-    try:
-        import mcp.server  # noqa: F401
-        import uvicorn  # noqa: F401
-    except ImportError as error:
-        raise ToolcribError(
-            f"toolcrib serve needs the package {error.name!r}: install toolcrib[mcp]"
-        ) from None
+    for name in ("mcp", "uvicorn"):
+        if find_spec(name) is None:
+            raise ToolcribError(f"toolcrib serve needs the package {name}: install toolcrib[mcp]")
