@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
-from attrs import frozen
+from attrs import field, frozen
 
 from toolcrib import Session, StateError
 from toolcrib_features.mcp.memory import Remembered, ServerMemory
@@ -30,7 +30,7 @@ class Check:
     title: str = ""
     protocol: str = ""
     noise: int = 0
-    known: Remembered = Remembered()
+    known: Remembered = field(factory=Remembered)
 
 
 async def check(session: Session, config: ServerConfig) -> Check:
