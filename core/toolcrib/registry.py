@@ -16,7 +16,7 @@ class RegisteredTool:
     """An active tool with what the pipeline works out of it once.
 
     `check` and `structure` are made from the schema at the first call, and again when the tool
-    swaps its schema.
+    swaps its schema. `repair` is the tool's own `repair_arguments`, if it has one.
     """
 
     name: str
@@ -29,6 +29,7 @@ class RegisteredTool:
     schema: Mapping[str, Any] | None = field(default=None, init=False, repr=False)
     check: Callable[[Any], str | None] | None = field(default=None, init=False, repr=False)
     structure: Callable[[Any], Any] | None = field(default=None, init=False, repr=False)
+    repair: Callable[[Any], Any] | None = field(default=None, init=False, repr=False)
 
 
 class ToolRegistry:

@@ -53,6 +53,10 @@ class Tool(Generic[InputT]):
 
     Set `name` and `description` (a property is rendered afresh at every listing). `Input` is an
     attrs class, or a JSON Schema as a dict, in which case the arguments stay a mapping.
+
+    A tool may have a method `repair_arguments(arguments)`. It is given the arguments of a call
+    that the schema refuses and returns others, which have to fit the schema instead; what it
+    leaves wrong is refused with the reason.
     """
 
     name: str

@@ -49,6 +49,9 @@ def _structured(flight: Flight, entry: RegisteredTool, data: Any) -> str | None:
             prepare_entry(entry, schema)
         assert entry.check is not None
         problem = entry.check(data)
+        if problem is not None and entry.repair is not None:
+            data = entry.repair(data)
+            problem = entry.check(data)
         if problem is not None:
             return problem
         flight.call.arguments = data
@@ -65,4 +68,5 @@ def prepare_entry(entry: RegisteredTool, schema: Mapping[str, Any]) -> None:
     described = getattr(entry.tool, "Input", None)
     entry.check = validator_for(schema).check
     entry.structure = structurer(described) if isinstance(described, type) else None
+    entry.repair = getattr(entry.tool, "repair_arguments", None)
     entry.schema = schema
