@@ -140,6 +140,11 @@ class Connection:
         owner.add_done_callback(_owners.discard)
 
     @property
+    def side(self) -> ClientSide | None:
+        """What answers the server's own requests."""
+        return self._side
+
+    @property
     def server_name(self) -> str:
         info = self._session.server_info if self._session else None
         return line(info.name, 200) if info else ""

@@ -1,0 +1,76 @@
+"""Close the objects of a server's schema against arguments that it does not name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+_MAPS = frozenset({"properties", "patternProperties"})
+_DEFINITIONS = frozenset({"$defs", "definitions"})
+_INSIDE = frozenset({"items", "prefixItems", "additionalProperties"})
+_ALTERNATIVES = frozenset({"anyOf", "oneOf"})
+_SHARING = frozenset(
+    {"$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if", "dependentSchemas", "dependencies"}
+)
+"""What speaks of an object's properties beside `properties` itself."""
+
+
+def closed(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A copy in which unknown properties are refused wherever a node alone names the known ones.
+
+    An object without `properties` is a map of the caller's own, and one that is put together from
+    several schemas would refuse what the others name: both stay open.
+    """
+    try:
+        result = _closed(schema, alone=True, definitions=not _composes(schema))
+    except RecursionError:  # made to break its readers; it is used as it is
+        return schema
+    return {"type": "object", **result}
+
+
+def _closed(schema: Any, *, alone: bool, definitions: bool) -> Any:
+    if not isinstance(schema, Mapping):
+        return schema
+    copy = {}
+    for keyword, value in schema.items():
+        inner = alone or keyword in _MAPS or keyword in _INSIDE
+        if keyword in _DEFINITIONS:
+            inner = definitions
+        elif keyword in _ALTERNATIVES:
+            inner = "properties" not in schema and _SHARING.isdisjoint(schema.keys() - {keyword})
+        elif keyword == "allOf":
+            inner = False
+        copy[keyword] = _below(keyword, value, alone=inner, definitions=definitions)
+    if alone and "properties" in copy and _SHARING.isdisjoint(copy) and _is_object(copy):
+        copy.setdefault("additionalProperties", False)
+    return copy
+
+
+def _below(keyword: str, value: Any, *, alone: bool, definitions: bool) -> Any:
+    if keyword in _MAPS or keyword in _DEFINITIONS:
+        if not isinstance(value, Mapping):
+            return value
+        return {n: _closed(v, alone=alone, definitions=definitions) for n, v in value.items()}
+    if keyword not in _INSIDE and keyword not in _ALTERNATIVES and keyword != "allOf":
+        return value
+    if isinstance(value, list):
+        return [_closed(each, alone=alone, definitions=definitions) for each in value]
+    return _closed(value, alone=alone, definitions=definitions)
+
+
+def _is_object(node: Mapping[str, Any]) -> bool:
+    return node.get("type", "object") == "object" and "unevaluatedProperties" not in node
+
+
+def _composes(schema: Any) -> bool:
+    """Whether definitions may be parts of larger objects."""
+    if isinstance(schema, list):
+        return any(map(_composes, schema))
+    if not isinstance(schema, Mapping):
+        return False
+    parts = schema.get("allOf")
+    if isinstance(parts, list) and len(parts) + ("properties" in schema) > 1:
+        return True
+    if "$ref" in schema and "properties" in schema:
+        return True
+    return any(map(_composes, schema.values()))
