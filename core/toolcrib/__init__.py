@@ -13,7 +13,11 @@ from toolcrib._version import __version__
 if TYPE_CHECKING:
     from toolcrib.accesses import Accesses as Accesses
     from toolcrib.agent import ToolInfo as ToolInfo
+    from toolcrib.approvals.files import edit_file as edit_file
+    from toolcrib.config.folders import config_folder as config_folder
     from toolcrib.config.folders import state_folder as state_folder
+    from toolcrib.config.settings import Settings as Settings
+    from toolcrib.config.sources import Layer as Layer
     from toolcrib.contract.answers import Allow as Allow
     from toolcrib.contract.answers import Approve as Approve
     from toolcrib.contract.answers import Ask as Ask
@@ -128,7 +132,10 @@ if TYPE_CHECKING:
 _HOMES = {
     "toolcrib.accesses": ["Accesses"],
     "toolcrib.agent": ["ToolInfo"],
-    "toolcrib.config.folders": ["state_folder"],
+    "toolcrib.approvals.files": ["edit_file"],
+    "toolcrib.config.folders": ["config_folder", "state_folder"],
+    "toolcrib.config.settings": ["Settings"],
+    "toolcrib.config.sources": ["Layer"],
     "toolcrib.contract.answers": ["Allow", "Approve", "Ask", "Deny", "Proceed", "Veto"],
     "toolcrib.contract.call": ["Outcome", "ToolCall"],
     "toolcrib.contract.context": ["ToolContext", "Update"],
