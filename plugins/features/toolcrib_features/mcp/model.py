@@ -32,6 +32,7 @@ class ServerConfig:
         deferred: the tools are announced by name and loaded when the model selects them.
         trusted: what the server says of its tools (read-only, destructive) is believed.
         pinned: a tool whose definition has changed is disabled until the user accepts it.
+        written: the command with its arguments, or the address, before variables are put in.
         source: where it is configured, `file:line`.
         problem: why it cannot be used.
     """
@@ -54,8 +55,19 @@ class ServerConfig:
     deferred: bool = False
     trusted: bool = False
     pinned: bool = True
+    written: tuple[str, ...] = field(default=(), repr=False)
     source: str = ""
     problem: str | None = None
+
+    @property
+    def target(self) -> str:
+        """What is started or reached, for people: as it is written, without what looks secret."""
+        import shlex
+
+        from toolcrib import redacted
+
+        text: str = redacted(self.written[0] if self.url else shlex.join(self.written))
+        return text
 
     @cached_property
     def identity(self) -> str:
