@@ -15,6 +15,7 @@ import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import httpx2
 import psutil
@@ -23,6 +24,7 @@ from attrs import Factory, define
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
+from mcp_types import Implementation
 
 Connect = Callable[..., contextlib.AbstractAsyncContextManager[Client]]
 TOKEN = "a-token-that-nobody-guesses"
@@ -37,6 +39,7 @@ class Site:
 
     folder: Path
     served: list[subprocess.Popen[str]] = Factory(list)
+    shared: dict[tuple[str, ...], Http] = Factory(dict)
 
     @property
     def workspace(self) -> Path:
@@ -91,6 +94,19 @@ class Site:
                 return Http(process, found[0])
         raise AssertionError(said)
 
+    def shared_http(self, *more: str, mode: str) -> Http:
+        """A server over HTTP that was started already, if one was."""
+        key = (*more, mode)
+        if key not in self.shared:
+            self.shared[key] = self.http(*more, mode=mode)
+        return self.shared[key]
+
+    def clean(self) -> None:
+        """Take away what a test has left."""
+        for place in (self.workspace, self.folder / ".config"):
+            shutil.rmtree(place, ignore_errors=True)
+        self.workspace.mkdir()
+
     def processes(self) -> list[str]:
         """What runs with our environment."""
         found = []
@@ -134,41 +150,52 @@ class Http:
                 yield client
 
 
-@pytest.fixture
-def site(tmp_path: Path) -> Iterator[Site]:
-    """A workspace with a file, and a plugin that prints where it should not."""
-    (tmp_path / "ws").mkdir()
-    (tmp_path / "ws" / "a.txt").write_text("hello\n")
-    info = tmp_path / "site" / "probe_tools-1.0.dist-info"
+@pytest.fixture(scope="module")
+def shared_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """A home with a plugin that prints where it should not, for the tests of one module."""
+    site = Site(tmp_path_factory.mktemp("home"))
+    site.workspace.mkdir()
+    info = site.folder / "site" / "probe_tools-1.0.dist-info"
     info.mkdir(parents=True)
-    shutil.copy(PLUGIN, tmp_path / "site")
+    shutil.copy(PLUGIN, site.folder / "site")
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: probe-tools\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text("[toolcrib]\nprobe = probe_tools\n")
-    site = Site(tmp_path)
     yield site
+    for server in site.shared.values():
+        server.stop()
     site.end()
     assert not site.processes(), "a server has left processes behind"
 
 
-@pytest.fixture(params=["stdio-auto", "http-legacy"])
-def connect(request: pytest.FixtureRequest, site: Site) -> Connect:
-    """Connect a client of the Python SDK.
+@pytest.fixture
+def site(shared_site: Site) -> Site:
+    """The home with nothing but a file in its workspace, and no configuration."""
+    shared_site.clean()
+    (shared_site.workspace / "a.txt").write_text("hello\n")
+    return shared_site
 
-    Over each transport, and with each way to open a conversation: `auto` is the stateless protocol,
-    `legacy` the handshake. A test for which all of them matter is parametrized with the others too.
+
+@pytest.fixture(params=["http-auto", "http-legacy"])
+def connect(request: pytest.FixtureRequest, site: Site) -> Connect:
+    """Connect a client of the Python SDK with each way to open a conversation.
+
+    `auto` is the stateless protocol, `legacy` the handshake. Servers over HTTP serve all tests of a
+    module, each with a client of its own; one over the standard streams is started for each test.
     """
     transport, era = request.param.split("-")
 
     @contextlib.asynccontextmanager
     async def connect(*more: str, mode: str = "yolo", **options: Any) -> AsyncIterator[Client]:
+        options = {
+            "mode": era,
+            "client_info": Implementation(name=uuid4().hex, version="1"),
+        } | options
         if transport == "http":
-            server = site.http(*more, mode=mode)
-            async with server.client(mode=era, **options) as client:
+            async with site.shared_http(*more, mode=mode).client(**options) as client:
                 yield client
-            server.stop()
         else:
             streams = stdio_client(site.stdio(*more, mode=mode))
-            async with Client(streams, mode=era, **options) as client:
+            async with Client(streams, **options) as client:
                 yield client
 
     return connect

@@ -93,7 +93,7 @@ def test_a_page_that_is_let_in_may_ask_before_it_sends_the_token(site: Any) -> N
 
 def test_a_body_that_is_too_large_is_refused(site: Any) -> None:
     """Whether its length is told beforehand or not; the server goes on."""
-    server = site.http()
+    server = site.shared_http(mode="yolo")
     headers = {**ACCEPT, **token_of(site)}
     large = json.dumps({**HELLO, "padding": "x" * 9_000_000}).encode()
 
@@ -108,12 +108,11 @@ def test_a_body_that_is_too_large_is_refused(site: Any) -> None:
             except httpx2.TransportError:
                 pass  # it hung up before all was sent
         assert web.post(server.url, headers=headers, json=HELLO).status_code == 200
-    server.stop()
 
 
 async def test_each_client_has_a_session_of_its_own(site: Any) -> None:
     """An approval for the session of one says nothing for another, in either era."""
-    server = site.http()
+    server = site.shared_http(mode="yolo")
     async with AsyncExitStack() as stack:
         clients: list[Client] = []
         for era, name in (("legacy", "a"), ("legacy", "a"), ("auto", "a"), ("auto", "b")):
@@ -129,7 +128,6 @@ async def test_each_client_has_a_session_of_its_own(site: Any) -> None:
         assert text(named) not in sessions
         results = await asyncio.gather(*(c.call_tool("Read", {"path": "a.txt"}) for c in clients))
         assert not any(result.is_error for result in results)
-    server.stop()
 
 
 async def wait_for(file: Path, content: str) -> None:
@@ -208,11 +206,10 @@ def test_a_token_is_made_once_and_kept_from_others(site: Any) -> None:
 
 async def test_programs_that_tools_start_do_not_get_the_token(site: Any) -> None:
     """It is no business of a model."""
-    server = site.http()
+    server = site.shared_http(mode="yolo")
     async with server.client() as client:
         result = await client.call_tool("Bash", {"command": "env"})
     assert "PATH=" in text(result) and site.environ["TOKEN"] not in text(result)
-    server.stop()
 
 
 @pytest.mark.parametrize(

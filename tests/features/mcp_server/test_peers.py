@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import shutil
 import subprocess
@@ -64,7 +65,7 @@ async def test_fastmcp(site: Any, transport: str) -> None:
 async def test_the_typescript_sdk(site: Any, node_modules: Path, transport: str) -> None:
     """Lists, calls, shows progress, approves, gives a call up, and hears of other tools."""
     shutil.copy(Path(__file__).with_name("peer.mjs"), site.folder)
-    (site.folder / "node_modules").symlink_to(node_modules / "node_modules")
+    link_to(node_modules, site)
     site.configure("")
     where: dict[str, Any] = {"config": str(site.folder / ".config" / "toolcrib" / "toolcrib.toml")}
     server = site.http(mode="manual") if transport == "http" else None
@@ -89,7 +90,7 @@ async def test_the_typescript_sdk(site: Any, node_modules: Path, transport: str)
 @pytest.mark.parametrize("transport", ["stdio", "http"])
 async def test_the_inspector(site: Any, node_modules: Path, transport: str) -> None:
     """Its command line finds no fault with the schemas, lists the tools and calls one."""
-    (site.folder / "node_modules").symlink_to(node_modules / "node_modules")
+    link_to(node_modules, site)
     server = site.http() if transport == "http" else None
     if server is not None:
         headers = {"Authorization": f"Bearer {site.environ['TOKEN']}"}
@@ -107,6 +108,11 @@ async def test_the_inspector(site: Any, node_modules: Path, transport: str) -> N
     assert "hello" in called["content"][0]["text"]
     if server is not None:
         server.stop()
+
+
+def link_to(node_modules: Path, site: Any) -> None:
+    with contextlib.suppress(FileExistsError):
+        (site.folder / "node_modules").symlink_to(node_modules / "node_modules")
 
 
 async def _node(site: Any, arguments: list[str]) -> Any:

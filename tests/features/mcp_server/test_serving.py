@@ -30,6 +30,7 @@ def texts(result: mcp.CallToolResult) -> list[str]:
     return [block.text for block in result.content if isinstance(block, mcp.TextContent)]
 
 
+@everywhere
 async def test_lists_the_active_tools_in_name_order(connect: Connect) -> None:
     """Each has its description, an object schema and a title; hints only where they are known."""
     async with connect() as client:
@@ -154,7 +155,7 @@ async def test_the_end_of_a_background_task_is_told_with_the_next_result(
         assert not any("a task" in text for text in again)
 
 
-@pytest.mark.parametrize("connect", ["stdio-auto"], indirect=True)
+@pytest.mark.parametrize("connect", ["http-auto"], indirect=True)
 async def test_a_cursor_that_is_none_of_ours_is_refused(connect: Connect) -> None:
     """The client learns that it made a mistake."""
     async with connect() as client:
