@@ -10,7 +10,7 @@ from attrs import field, frozen
 
 from toolcrib.dialects.fitting import Fitting
 from toolcrib.dialects.joining import objects_of
-from toolcrib.dialects.keywords import is_json
+from toolcrib.dialects.keywords import is_json, is_text
 from toolcrib.dialects.losses import Loss, Losses, UnusableSchema
 from toolcrib.dialects.merging import Merging
 from toolcrib.dialects.narrow import Narrowing
@@ -28,6 +28,7 @@ from toolcrib.dialects.reading import read_schema
 from toolcrib.dialects.wide import Widening
 
 _WIDE = {"openai": OPENAI, "anthropic": ANTHROPIC}
+_MAX_LEVELS = 100
 _NARROW = {"openai-strict": OPENAI_STRICT, "gemini": GEMINI}
 
 
@@ -101,15 +102,22 @@ def _for_protocol(schema: Mapping[str, Any], document: Document) -> CompiledSche
     """
     unnoted, losses = Losses(), Losses()
     objects_of(document.root, Merging(document, unnoted), unnoted)
-    copied = copy.deepcopy({k: v for k, v in schema.items() if isinstance(k, str) and is_json(v)})
+    copied = {
+        key: copy.deepcopy(value)
+        for key, value in schema.items()
+        if is_text(key) and is_json(value, _MAX_LEVELS)
+    }
     result = {"type": "object"} | copied | {"type": "object"}
     if schema.get("type", "object") != "object":
         losses.add("", "type", f"{schema['type']!r:.60} is read as 'object'")
     if "properties" in schema:
         given = schema["properties"]
-        named = given if isinstance(given, Mapping) else {}
-        kept = {name: below for name, below in named.items() if isinstance(below, Mapping | bool)}
-        if len(kept) < len(given) if isinstance(given, Mapping) else True:
+        kept = {
+            name: below
+            for name, below in (given.items() if isinstance(given, Mapping) else ())
+            if isinstance(below, Mapping | bool) and is_json({name: below}, _MAX_LEVELS)
+        }
+        if not isinstance(given, Mapping) or len(kept) < len(given):
             losses.add("", "properties", "is no mapping of schemas; what is none is dropped")
         result["properties"] = {n: _as_mapping(copy.deepcopy(s)) for n, s in kept.items()}
     if "required" in schema and schema["required"] != list(document.root.required):

@@ -42,7 +42,7 @@ _DATA = ("default", "examples")
 
 def said_of(schema: Mapping[str, Any]) -> dict[str, Any]:
     """What a schema says for readers."""
-    said = {key: schema[key] for key in _TEXTS if isinstance(schema.get(key), str)}
+    said = {key: schema[key] for key in _TEXTS if is_text(schema.get(key))}
     said.update({key: schema[key] for key in _DATA if key in schema and is_json(schema[key])})
     if not isinstance(said.get("examples", []), list):
         said["examples"] = [said["examples"]]
@@ -51,19 +51,32 @@ def said_of(schema: Mapping[str, Any]) -> dict[str, Any]:
     return said
 
 
-def is_json(value: Any, depth: int = 0) -> bool:
-    """Whether a value can be written as JSON, and is not too deep to be of use."""
+def is_json(value: Any, levels: int = 32) -> bool:
+    """Whether a value can be written as JSON, and is nested no deeper than so many levels."""
+    if isinstance(value, str):
+        return is_text(value)
     if isinstance(value, float):
         return math.isfinite(value)
-    if value is None or isinstance(value, str | int):
+    if value is None or isinstance(value, int):
         return True
-    if depth > 32:
+    if levels == 0:
         return False
     if isinstance(value, list | tuple):
-        return all(is_json(item, depth + 1) for item in value)
+        return all(is_json(item, levels - 1) for item in value)
     return isinstance(value, Mapping) and all(
-        isinstance(key, str) and is_json(item, depth + 1) for key, item in value.items()
+        is_text(key) and is_json(item, levels - 1) for key, item in value.items()
     )
+
+
+def is_text(value: Any) -> TypeGuard[str]:
+    """Whether a value is text that can be sent, without halves of surrogate pairs."""
+    if not isinstance(value, str):
+        return False
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def types_of(schema: Mapping[str, Any], at: str, losses: Losses) -> frozenset[str] | None:
@@ -131,9 +144,9 @@ def limits_of(schema: Mapping[str, Any], at: str, losses: Losses) -> dict[str, A
             limits[exclusive] = limits.pop(bound)
     if isinstance(schema.get("uniqueItems"), bool) and schema["uniqueItems"]:
         limits["uniqueItems"] = True
-    if isinstance(schema.get("format"), str):
+    if is_text(schema.get("format")):
         limits["format"] = schema["format"]
-    if isinstance(schema.get("pattern"), str) and is_pattern(schema["pattern"]):
+    if is_text(schema.get("pattern")) and is_pattern(schema["pattern"]):
         limits["pattern"] = schema["pattern"]
     for keyword in (*NUMBER_LIMITS, *_COUNTS, "uniqueItems", "format", "pattern"):
         value = schema.get(keyword)
@@ -156,6 +169,6 @@ def is_pattern(text: str) -> bool:
 
 
 def _is_number(value: Any) -> TypeGuard[int | float]:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return False
-    return math.isfinite(value)
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return isinstance(value, int) and not isinstance(value, bool)

@@ -222,7 +222,7 @@ class Narrowing:
         said = node.says.get("description") or node.says.get("title")
         if said:
             words["description"] = f"{said} ({what}, as JSON text)"
-        return Compiled({"type": "string", **words}, JsonText())
+        return Compiled({"type": "string", **words}, JsonText(node))
 
     # Values
 

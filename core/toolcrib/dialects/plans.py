@@ -30,6 +30,11 @@ class Run:
         finally:
             self.depth -= 1
 
+    def accepts(self, node: Node, value: Any) -> bool:
+        """Whether a restored value may be what a node of the original means."""
+        judge = Fitting(self.document)
+        return judge.fits(node, judge.without_nulls(node, value))
+
 
 class Plan:
     """Leave a value as it is."""
@@ -44,15 +49,19 @@ AS_IS = Plan()
 
 @frozen
 class JsonText(Plan):
-    """A value that was written as JSON text."""
+    """A value that was written as JSON text, or a plain text where that alone can be meant."""
+
+    node: Node
 
     def restored(self, value: Any, run: Run) -> Any:
         if not isinstance(value, str):
             return value
         try:
-            return json.loads(value, parse_constant=_refuse)
+            meant = json.loads(value, parse_constant=_refuse)
         except (ValueError, RecursionError):
             return value
+        is_plain_text = run.accepts(self.node, value) and not run.accepts(self.node, meant)
+        return value if is_plain_text else meant
 
 
 @frozen
@@ -148,8 +157,7 @@ class OneOf(Plan):
     def restored(self, value: Any, run: Run) -> Any:
         results = [(node, run.restore(plan, value)) for node, plan in self.options]
         for node, result in results:
-            judge = Fitting(run.document)
-            if judge.fits(node, judge.without_nulls(node, result)):
+            if run.accepts(node, result):
                 return result
         for node, result in results:
             if has_type(result, node.types):

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Mapping
 from typing import Any
 
-from toolcrib.dialects.keywords import enum_values, limits_of, said_of, types_of
+from toolcrib.dialects.keywords import enum_values, is_text, limits_of, said_of, types_of
 from toolcrib.dialects.losses import Losses
 from toolcrib.dialects.node import Document, Node
 from toolcrib.dialects.references import References
@@ -111,9 +111,9 @@ class _Reader:
     def _mapping(self, schema: Mapping[str, Any], keyword: str, at: str) -> Mapping[str, Any]:
         value = schema.get(keyword, {})
         if isinstance(value, Mapping):
-            return {name: below for name, below in value.items() if isinstance(name, str)}
+            return {name: below for name, below in value.items() if is_text(name)}
         named = [item for item in _as_list(value) if isinstance(item, Mapping)]
-        found = {item["name"]: item for item in named if isinstance(item.get("name"), str)}
+        found = {item["name"]: item for item in named if is_text(item.get("name"))}
         text = "is no mapping; " + ("read by the names in its items" if found else "dropped")
         if value:
             self._losses.add(at, keyword, text)
@@ -126,7 +126,7 @@ class _Reader:
         self, schema: Mapping[str, Any], properties: Mapping[str, Any], at: str
     ) -> tuple[str, ...]:
         value = schema.get("required", [])
-        names = [name for name in _as_list(value) if isinstance(name, str)]
+        names = [name for name in _as_list(value) if is_text(name)]
         # Inside a property draft 3 writes true; there the object reads it, below.
         if not isinstance(value, list | bool) or len(names) < len(_as_list(value)):
             self._losses.add(at, "required", f"{value!r:.60} is no list of names; the names count")
@@ -186,7 +186,7 @@ class _Reader:
         for keyword in ("dependencies", "dependentRequired", "dependentSchemas"):
             for name, needed in self._mapping(schema, keyword, node.at).items():
                 if isinstance(needed, list):
-                    names[name] = [other for other in needed if isinstance(other, str)]
+                    names[name] = [other for other in needed if is_text(other)]
                 else:
                     at = f"{node.at}/{keyword}/{escaped(name)}"
                     schemas[name] = self.read(needed, at, depth)
