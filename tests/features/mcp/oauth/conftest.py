@@ -159,6 +159,7 @@ class Site:
     requests: list[str] = Factory(list)
     wanted_scope: str | None = None
     """Without it in the token, each request to the server is refused."""
+    open_without_token: bool = False
 
     def lacks_scope(self, scope: Scope) -> bool:
         """Whether a request has a token, but not one of the wanted scope."""
@@ -255,6 +256,8 @@ async def site(tmp_path: Path) -> AsyncIterator[Site]:
             if scope["path"] == "/token" and authority.failing_refreshes and authority.logins:
                 authority.failing_refreshes -= 1
                 answer = Response("busy", 503)
+            elif scope["path"] == "/mcp" and site.open_without_token:
+                answer = Response("{}", headers={"Content-Type": "application/json"})
             elif scope["path"] == "/mcp" and site.lacks_scope(scope):
                 challenge = f'Bearer error="insufficient_scope", scope="{site.wanted_scope}"'
                 answer = Response("", 403, {"WWW-Authenticate": challenge})

@@ -11,6 +11,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import httpx2
 import pytest
+from attrs import evolve
 
 from toolcrib_features.mcp.model import ServerConfig, ServerError, ServerNeedsLogin
 from toolcrib_features.mcp.oauth.store import LoginFile
@@ -168,6 +169,23 @@ async def test_the_last_one_who_is_cancelled_ends_it(site: Site) -> None:
     task.cancel()
 
 
+async def test_a_login_in_another_process_ends_this_one(site: Site, browser: Browser) -> None:
+    here, elsewhere, seen = site.logins(), site.logins(), Shown()
+    task = asyncio.create_task(here.login(site.config, seen))
+    await until(seen.event)
+    await elsewhere.login(site.config, browser)
+    assert await task == "authorized"
+    assert seen.url not in browser.urls
+    assert await site.call(here) == "3"
+
+
+async def test_a_login_is_made_where_only_calls_want_one(site: Site, browser: Browser) -> None:
+    config = evolve(site.config, auth="oauth")
+    site.open_without_token = True
+    assert await site.logins().login(site.config, Shown()) == "not-needed"
+    assert await site.logins().login(config, browser) == "authorized"
+
+
 async def test_a_logout_during_a_login_wins(site: Site) -> None:
     here, elsewhere, seen = site.logins(), site.logins(), Shown()
     task = asyncio.create_task(here.login(site.config, seen))
@@ -180,13 +198,15 @@ async def test_a_logout_during_a_login_wins(site: Site) -> None:
     assert here.state(site.config) == "oauth-required"
 
 
-async def test_a_logout_ends_a_login_of_its_own_process(site: Site) -> None:
+async def test_a_logout_ends_a_login_of_its_own_process(site: Site, browser: Browser) -> None:
     logins, seen = site.logins(), Shown()
     task = asyncio.create_task(logins.login(site.config, seen))
     await until(seen.event)
     logins.forget(site.config)
+    again = asyncio.create_task(logins.login(site.config, browser))
     with pytest.raises(ServerNeedsLogin):
         await task
+    assert await again == "authorized"  # begun before the first one has come to its end
 
 
 async def test_a_login_ends_at_its_time_limit(site: Site) -> None:

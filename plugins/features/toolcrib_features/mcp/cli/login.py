@@ -70,7 +70,7 @@ def command(name: str, no_browser: bool, timeout_s: float, workspace: str) -> No
     text = {
         "authorized": "logged in at",
         "already-authorized": "there is a good login already at",
-        "not-needed": "no login is needed at",
+        "not-needed": 'no login is needed (auth = "oauth" in its settings asks for one) at',
     }[outcome]
     click.echo(f"{text} {name!a}")
 

@@ -6,6 +6,11 @@ from collections.abc import AsyncGenerator
 
 import httpx2
 from attrs import evolve
+from mcp.client.auth.utils import (
+    extract_field_from_www_auth,
+    extract_scope_from_www_auth,
+    union_scopes,
+)
 
 from toolcrib import StateError
 from toolcrib_features.mcp.model import ServerConfig, ServerNeedsLogin
@@ -58,12 +63,6 @@ class LoginAuth(httpx2.Auth):
 
     def _wanting(self, response: httpx2.Response) -> ServerNeedsLogin | None:
         """Have the next login ask for what this request lacked; the others work without it."""
-        from mcp.client.auth.utils import (
-            extract_field_from_www_auth,
-            extract_scope_from_www_auth,
-            union_scopes,
-        )
-
         if extract_field_from_www_auth(response, "error") != "insufficient_scope":
             return None
         scope = extract_scope_from_www_auth(response)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from contextvars import ContextVar
 from typing import Any, Literal
 from urllib.parse import parse_qs, urlsplit
@@ -26,7 +26,7 @@ from toolcrib import StateError, __version__
 from toolcrib_features.mcp.model import ServerConfig, ServerError, ServerUnreachable
 from toolcrib_features.mcp.oauth.callback import Callback
 from toolcrib_features.mcp.oauth.record import Document, Grant, Record
-from toolcrib_features.mcp.oauth.renewal import HTTP_TIMEOUT_S
+from toolcrib_features.mcp.oauth.renewal import HTTP_TIMEOUT_S, PROTOCOL
 from toolcrib_features.mcp.oauth.store import LoggedOut, LoginFile
 from toolcrib_features.mcp.plain import line
 
@@ -37,7 +37,7 @@ Paste = Callable[[str | None], Awaitable[str]]
 """Gets from the user the address that the browser was sent to; the argument says what was wrong
 with the last one."""
 
-_PROTOCOL = "2025-11-25"
+_LOOK_S = 0.5
 _ours: ContextVar[bool] = ContextVar("mcp_login", default=False)
 
 
@@ -75,7 +75,7 @@ async def log_in(
         record = file.begin()
         redirect_uri = await callback.open(_port_of(record.client))
         login = _Login(config, file, record, grant, callback, redirect_uri, invite, paste)
-        return await login.run()
+        return await _first(login.run(), _logged_in_elsewhere(file, record))
     except StateError as error:
         raise ServerError(str(error)) from None
     except LoggedOut:
@@ -85,6 +85,28 @@ async def log_in(
     finally:
         await callback.aclose()
         _ours.reset(token)
+
+
+async def _first(*works: Coroutine[Any, Any, Outcome]) -> Outcome:
+    tasks = [asyncio.create_task(work) for work in works]
+    try:
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        return done.pop().result()
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _logged_in_elsewhere(file: LoginFile, before: Record) -> Outcome:
+    """Wait until the user has logged in by another process, which ends the login here as well."""
+    while True:
+        await asyncio.sleep(_LOOK_S)
+        now = file.read()
+        if now is None or now.epoch != before.epoch:
+            raise LoggedOut
+        if now.grant is not None and now.grant != before.grant:
+            return "authorized"
 
 
 class _Login:
@@ -169,6 +191,8 @@ class _Login:
             return httpx2.Response(403, headers={"WWW-Authenticate": challenge}, request=probe)
         response = await client.send(probe, stream=True)
         await response.aclose()
+        if response.is_success and self._grant is None and self._config.auth == "oauth":
+            return httpx2.Response(401, request=probe)  # it wants a login later, for calls
         session = response.headers.get("mcp-session-id")
         if session is not None and response.is_success:
             end = client.build_request("DELETE", self._config.url, headers=probe.headers)
@@ -217,7 +241,13 @@ class _Login:
             pass
 
     async def get_tokens(self) -> OAuthToken | None:
-        return OAuthToken.model_validate(self._grant.tokens) if self._grant is not None else None
+        if self._grant is None:
+            return None
+        scope = self._grant.tokens.get("scope")
+        # Without the refresh token: renewing is not the SDK's business.
+        return OAuthToken(
+            access_token=self._grant.access_token, scope=scope if isinstance(scope, str) else None
+        )
 
     async def set_tokens(self, tokens: OAuthToken) -> None:
         self._tokens = tokens
@@ -244,13 +274,13 @@ class _Login:
 
 
 def _probe(config: ServerConfig, client: httpx2.AsyncClient) -> httpx2.Request:
-    headers = {**config.headers, "MCP-Protocol-Version": _PROTOCOL}
+    headers = {**config.headers, "MCP-Protocol-Version": PROTOCOL}
     if config.transport == "sse":
         headers["Accept"] = "text/event-stream"
         return client.build_request("GET", config.url, headers=headers)
     headers["Accept"] = "application/json, text/event-stream"
     hello = {
-        "protocolVersion": _PROTOCOL,
+        "protocolVersion": PROTOCOL,
         "capabilities": {},
         "clientInfo": {"name": "toolcrib", "version": __version__},
     }

@@ -33,6 +33,7 @@ LoginState = Literal[
 class _Pending:
     """A login under way, and those who wait for it."""
 
+    path: Path
     task: asyncio.Task[Outcome] = field(init=False)
     waiting: int = 0
     shows: list[Callable[[Invitation], None]] = field(factory=list)
@@ -50,6 +51,7 @@ class Logins:
     def __init__(self, state_folder: Path) -> None:
         self._state_folder = state_folder
         self._pending: dict[Path, _Pending] = {}
+        self._tasks: set[asyncio.Task[Outcome]] = set()
         self._renewals: dict[Path, Renewal] = {}
 
     def file(self, config: ServerConfig) -> Path:
@@ -104,9 +106,11 @@ class Logins:
         file = self._file(config)
         pending = self._pending.get(file.path)
         if pending is None:
-            pending = self._pending[file.path] = _Pending()
+            pending = self._pending[file.path] = _Pending(file.path)
             work = self._log_in(config, file, pending, paste, timeout_s)
             pending.task = asyncio.create_task(work)
+            self._tasks.add(pending.task)
+            pending.task.add_done_callback(self._tasks.discard)
         elif pending.invitation is not None:
             show(pending.invitation)
         pending.shows.append(show)
@@ -114,14 +118,15 @@ class Logins:
         try:
             return await asyncio.shield(pending.task)
         except asyncio.CancelledError:
-            if pending.task.cancelled():
+            own = asyncio.current_task()
+            if pending.task.cancelled() and own is not None and not own.cancelling():
                 raise ServerNeedsLogin(f"the login at {config.name!r} was given up") from None
             raise
         finally:
             pending.waiting -= 1
             pending.shows.remove(show)
             if not pending.waiting:
-                self._give_up(file.path)
+                self._give_up(pending)
 
     def forget(self, config: ServerConfig) -> bool:
         """Log out: forget the tokens and the registration, and give up a login under way.
@@ -129,16 +134,16 @@ class Logins:
         Tells whether there was anything to forget. Raises StateError when it is not possible.
         """
         file = self._file(config)
-        self._give_up(file.path)
+        if (pending := self._pending.get(file.path)) is not None:
+            self._give_up(pending)
         return file.clear()
 
     async def aclose(self) -> None:
         """Give up logins under way, and wait for renewals: their answers have to be stored."""
-        tasks = [pending.task for pending in self._pending.values()]
-        for path in [*self._pending]:
-            self._give_up(path)
-        if tasks:
-            await asyncio.wait(tasks)
+        for pending in [*self._pending.values()]:
+            self._give_up(pending)
+        if self._tasks:
+            await asyncio.wait(self._tasks)
         for renewal in self._renewals.values():
             await renewal.drain()
 
@@ -168,13 +173,15 @@ class Logins:
             text = f"nobody has logged in at {config.name!r} within {timeout_s:g} s"
             raise ServerNeedsLogin(text) from None
         finally:
-            if self._pending.get(file.path) is pending:
-                del self._pending[file.path]
+            self._remove(pending)
 
-    def _give_up(self, path: Path) -> None:
-        # Gone at once, so that nobody joins a login that has no end but this.
-        if (pending := self._pending.pop(path, None)) is not None:
-            pending.task.cancel()
+    def _give_up(self, pending: _Pending) -> None:
+        self._remove(pending)  # at once, so that nobody joins it any more
+        pending.task.cancel()
+
+    def _remove(self, pending: _Pending) -> None:
+        if self._pending.get(pending.path) is pending:
+            del self._pending[pending.path]
 
     def _file(self, config: ServerConfig) -> LoginFile:
         return LoginFile(self._state_folder, config)

@@ -6,9 +6,13 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Iterator
+from urllib.parse import urljoin
 
 import httpx2
 from attrs import evolve
+from mcp.client.auth import OAuthFlowError
+from mcp.client.auth.oauth2 import OAuthContext
+from mcp.shared.auth import OAuthClientInformationFull, ProtectedResourceMetadata
 
 from toolcrib import StateError
 from toolcrib_features.mcp.model import ServerConfig, ServerNeedsLogin, ServerUnreachable
@@ -16,6 +20,8 @@ from toolcrib_features.mcp.oauth.record import Document, Grant
 from toolcrib_features.mcp.oauth.store import LoggedOut, LoginFile
 
 HTTP_TIMEOUT_S = 30.0
+PROTOCOL = "2025-11-25"
+"""The version that decides which parameters of OAuth are sent along."""
 RETRY_S = 30.0
 """Seconds before a token that is still good is tried to be renewed again."""
 _PASSING = {"temporarily_unavailable", "server_error", "slow_down"}
@@ -74,13 +80,8 @@ class Renewal:
         # With a refresh token that is used once, an answer that nobody stores ends the login.
         task = asyncio.create_task(self._renew(old))
         self._running.add(task)
-        task.add_done_callback(self._ended)
+        task.add_done_callback(self._running.discard)
         return await asyncio.shield(task)
-
-    def _ended(self, task: asyncio.Task[Grant | None]) -> None:
-        self._running.discard(task)
-        if not task.cancelled():
-            task.exception()  # whoever waited may have been cancelled
 
     async def _renew(self, old: Grant) -> Grant | None:
         with _clear_errors(self._config):
@@ -102,9 +103,12 @@ class Renewal:
             return None
         try:
             request = _refresh_request(self._config, grant)
+        except (OAuthFlowError, httpx2.InvalidURL, ValueError):
+            return None  # what is kept of the authority or of us makes no sense
+        try:
             async with httpx2.AsyncClient(timeout=HTTP_TIMEOUT_S) as client:
                 response = await client.send(request)
-        except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+        except httpx2.HTTPError as error:
             raise self._later(type(error).__name__) from None
         answer = _json_object(response)
         if _final(response.status_code, answer):
@@ -145,11 +149,6 @@ def _clear_errors(config: ServerConfig) -> Iterator[None]:
 
 def _refresh_request(config: ServerConfig, grant: Grant) -> httpx2.Request:
     """RFC 6749 6, with the resource of RFC 8707 and the client's authentication."""
-    from urllib.parse import urljoin
-
-    from mcp.client.auth.oauth2 import OAuthContext
-    from mcp.shared.auth import OAuthClientInformationFull, ProtectedResourceMetadata
-
     context = OAuthContext(config.url, None, None, None, None)  # type: ignore[arg-type]
     context.client_info = OAuthClientInformationFull.model_validate(grant.client)
     if grant.resource is not None:
@@ -162,7 +161,7 @@ def _refresh_request(config: ServerConfig, grant: Grant) -> httpx2.Request:
         "refresh_token": grant.refresh_token or "",
         "client_id": context.client_info.client_id,
     }
-    if context.should_include_resource_param():
+    if context.should_include_resource_param(PROTOCOL):
         data["resource"] = context.get_resource_url()
     data, headers = context.prepare_token_auth(data, {"Accept": "application/json"})
     return httpx2.Request("POST", str(endpoint), data=data, headers=headers)
