@@ -1,10 +1,11 @@
-"""Reads JSON as people keep it: with comments and trailing commas, and with the lines of its keys."""
+"""Reads JSON as people keep it, with comments and trailing commas, and tells lines of keys."""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from json.decoder import JSONDecodeError, scanstring
+from json.decoder import JSONDecodeError
+from json.decoder import scanstring as _scanstring  # type: ignore[attr-defined]
 from math import isfinite
 from typing import Any
 
@@ -132,7 +133,8 @@ class _Scanner:
 
     def _string(self) -> str:
         try:
-            value, self._at = scanstring(self._text, self._at + 1, True)
+            value: str
+            value, self._at = _scanstring(self._text, self._at + 1, True)
         except JSONDecodeError as error:
             self._at = error.pos
             raise self._error(error.msg.removesuffix(" at").lower()) from None

@@ -1,0 +1,1 @@
+"""`toolcrib mcp`: the MCP servers of the user and of a workspace."""
