@@ -41,7 +41,7 @@ def token_of(site: Any) -> dict[str, str]:
 
 def test_only_who_has_the_token_and_comes_from_nowhere_foreign_gets_in(site: Any) -> None:
     """A wrong token, a foreign page and a foreign name are refused, whatever they ask for."""
-    server = site.http("--allow-origin", "http://localhost:6274", "--allow-host", "crib.test")
+    server = site.http("--allow-origin", "http://localhost:6274", "--allow-host", "crib.test:443")
     port = server.url.split(":")[2].split("/")[0]
     good = {**ACCEPT, **token_of(site)}
     refused = [
@@ -222,6 +222,7 @@ async def test_programs_that_tools_start_do_not_get_the_token(site: Any) -> None
         (["--http", "0", "--token-env", "EMPTY"], "EMPTY"),
         (["--http", "0", "--token-env", "SHORT"], "SHORT"),
         (["--http", "192.0.2.1:0", "--allow-remote", "--token-env", "TOKEN"], "192.0.2.1"),
+        (["--http", "0", "--token-env", "TOKEN", "--allow-host", "http://a.test"], "a.test"),
         (["--token-env", "TOKEN"], "--http"),
         (["--profile", "none"], "none"),
         (["--runtime", "none"], "none"),

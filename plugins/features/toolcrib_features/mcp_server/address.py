@@ -12,7 +12,7 @@ from attrs import frozen
 from toolcrib import ToolcribError
 
 _ADDRESS = re.compile(r"(?:(?P<host>\[[^\]]+\]|[^:\[\]]+):)?(?P<port>\d{1,5})")
-_HOST = re.compile(r"(?P<host>\[[^\]]+\]|[^:\[\]]+)(?::\d{1,5})?")
+_HOST = re.compile(r"(?P<host>\[[0-9A-Fa-f:.]+\]|[\w.-]+)(?::\d{1,5})?", re.ASCII)
 
 
 @frozen
@@ -86,20 +86,29 @@ class Names:
 
     @staticmethod
     def of(address: Address, more: Iterable[str]) -> Names:
-        """Those that lead to the address, and more."""
-        own = {"localhost", "127.0.0.1", "::1", address.host.lower()}
-        return Names(
-            frozenset(own | {name.lower().strip("[]") for name in more}),
-            any_number=not address.local,
-        )
+        """Those that lead to the address, and more; ports make no difference.
+
+        Raises:
+            ToolcribError: one of them is no name.
+        """
+        names = {"localhost", "127.0.0.1", "::1", address.host.lower()}
+        for each in more:
+            name = _name(each)
+            if name is None:
+                raise ToolcribError(f"{each!r} is no name of a host, such as tools.example.org")
+            names.add(name)
+        return Names(frozenset(names), any_number=not address.local)
 
     def allow(self, host: str) -> bool:
         """Whether a `Host` header is one of them; an address in numbers is nobody's to redirect."""
-        found = _HOST.fullmatch(host)
-        if found is None:
-            return False
-        name = found["host"].lower().strip("[]").removesuffix(".")
-        return name in self.names or (self.any_number and _is_number(name))
+        name = _name(host)
+        return name is not None and (name in self.names or (self.any_number and _is_number(name)))
+
+
+def _name(host: str) -> str | None:
+    """The name in `NAME[:PORT]`."""
+    found = _HOST.fullmatch(host)
+    return found["host"].lower().strip("[]").removesuffix(".") if found else None
 
 
 def _is_number(name: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import secrets
 from collections.abc import Coroutine
 from itertools import count
@@ -29,6 +30,7 @@ PARKED_S = 600.0
 _LOOK_EVERY_S = 1.0
 """How often changes of the configuration are looked for."""
 _DEBOUNCE_S = 0.1
+_SETTLE_S = 3.0
 
 
 async def interact(request: Request) -> Answer:
@@ -49,6 +51,7 @@ class Client:
         self._bus = InMemorySubscriptionBus()
         self._listen = ListenHandler(self._bus, max_subscriptions=16)
         self._listening = 0
+        self._listed = False
         self._calls: dict[str, Call] = {}
         self._parked: dict[str, Call] = {}
         self._numbers = count(1)
@@ -63,9 +66,18 @@ class Client:
         """Whether nothing of it runs or waits."""
         return not self._calls and not self._listening
 
-    def list_tools(self, cursor: str | None) -> mcp.ListToolsResult:
-        """A page of the active tools."""
+    async def list_tools(self, cursor: str | None) -> mcp.ListToolsResult:
+        """A page of the active tools.
+
+        The first time it waits a moment for those of servers that are being started: many clients
+        list the tools once.
+        """
         self._follow_configuration()
+        if not self._listed:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_SETTLE_S):
+                    await self.session.settle_tools()
+            self._listed = True
         try:
             return listing(self.session.tools(), cursor)
         except ValueError as error:

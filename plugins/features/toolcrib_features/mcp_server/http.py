@@ -52,6 +52,7 @@ class HttpOptions:
 
 def serve_http(options: SessionOptions, http: HttpOptions) -> None:
     """Serve until a signal ends it."""
+    names = Names.of(http.address, http.hosts)
     with contextlib.closing(http.address.listen()) as listening:
         keeper = open_keeper(options)
 
@@ -66,7 +67,7 @@ def serve_http(options: SessionOptions, http: HttpOptions) -> None:
             if not here.local:
                 say("warning: other machines can reach this, and what they send is not encrypted")
             try:
-                await _serve(server, clients, http, listening, told)
+                await _serve(server, clients, http, names, listening, told)
             finally:
                 await clients.aclose()
 
@@ -77,6 +78,7 @@ async def _serve(
     server: ToolServer,
     clients: Clients,
     http: HttpOptions,
+    names: Names,
     listening: socket.socket,
     told: asyncio.Event,
 ) -> None:
@@ -87,7 +89,6 @@ async def _serve(
         max_request_body_size=MAX_BODY,
     )
     app = Router([Route(PATH, StreamableHTTPASGIApp(manager))])
-    names = Names.of(http.address, http.hosts)
     web = _Web(_config(guarded(app, names=names, origins=http.origins, token=http.token)))
     async with _answering(web, listening) as answering, manager.run():
         ending = asyncio.create_task(told.wait())

@@ -32,7 +32,7 @@ def tool_server(clients: Clients, instructions: str) -> ToolServer:
     async def list_tools(
         ctx: Context, params: mcp.PaginatedRequestParams | None
     ) -> mcp.ListToolsResult:
-        return clients.of(ctx).list_tools(params.cursor if params else None)
+        return await clients.of(ctx).list_tools(params.cursor if params else None)
 
     async def call_tool(
         ctx: Context, params: mcp.CallToolRequestParams
