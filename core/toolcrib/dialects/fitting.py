@@ -11,7 +11,7 @@ from attrs import define
 from toolcrib.dialects.node import Document, Node, has_type, is_among, kind_of
 
 MAX_DEPTH = 48
-_STEPS = 200_000
+_STEPS = 50_000
 
 
 @define

@@ -13,6 +13,8 @@ from toolcrib.dialects.losses import Losses
 from toolcrib.dialects.node import Document, Node, same
 
 MAX_BRANCHES = 48
+MAX_DEPTH = 48
+MAX_NODES = 50_000
 _HIGHEST = ("minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties")
 _LOWEST = ("maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties")
 
@@ -28,17 +30,31 @@ class Merging:
     _document: Document
     _losses: Losses
     keeps_recursion: bool = False
-    _recursive: dict[str, bool] = field(factory=dict, init=False)
+    _recursive: frozenset[str] | None = field(default=None, init=False)
+    _known: dict[tuple[int, frozenset[str]], list[Node]] = field(factory=dict, init=False)
 
-    def branches(self, node: Node, opened: frozenset[str] = frozenset()) -> list[Node]:
+    def branches(
+        self, node: Node, opened: frozenset[str] = frozenset(), depth: int = 0
+    ) -> list[Node]:
         """Nodes without combinations, of which a value must fit one; none if nothing fits.
 
         With `keeps_recursion` a branch can also be a bare reference.
         """
-        if node.ref is not None and self.is_kept(node):
+        if self.is_kept(node):
             return [node]
+        if not node.is_combined:
+            return [] if node.is_never else [node]
+        known = (id(node), opened)
+        if known not in self._known:
+            self._known[known] = self._taken_apart(node, opened, depth)
+        return self._known[known]
+
+    def _taken_apart(self, node: Node, opened: frozenset[str], depth: int) -> list[Node]:
+        if depth > MAX_DEPTH or len(self._known) > MAX_NODES:
+            self._losses.add(node.at, "schema", "has too many combinations; anything is accepted")
+            return [Node(at=node.at, says=node.says)]
         found = [evolve(node.own(), says={})] if not node.is_never else []
-        for part in self._parts(node, opened):
+        for part in self._parts(node, opened, depth + 1):
             if len(found) * len(part) > MAX_BRANCHES:
                 self._losses.add(node.at, "anyOf", "has too many combinations; one is left out")
                 continue
@@ -47,19 +63,20 @@ class Merging:
             return [evolve(found[0], says={**found[0].says, **node.says})]
         return found
 
-    def _parts(self, node: Node, opened: frozenset[str]) -> Iterable[list[Node]]:
+    def _parts(self, node: Node, opened: frozenset[str], depth: int) -> Iterable[list[Node]]:
         if node.ref is not None:
             if node.ref in opened:
                 self._losses.add(node.at, "$ref", "leads to itself and says nothing; dropped")
             else:
                 target = self._document.targets[node.ref]
-                yield self.branches(target, opened | {node.ref})
+                more = {node.ref} if self.is_recursive(node.ref) else set()
+                yield self.branches(target, opened | more, depth)
         for other in node.all_of:
-            yield self.branches(other, opened)
+            yield self.branches(other, opened, depth)
         for index, group in enumerate(node.any_of):
             if index in node.exclusive and len(group) > 1:
                 self._note_exclusive(node, group)
-            yield [branch for other in group for branch in self.branches(other, opened)]
+            yield [branch for other in group for branch in self.branches(other, opened, depth)]
 
     def _note_exclusive(self, node: Node, group: tuple[Node, ...]) -> None:
         kinds = [other.types for other in group]
@@ -77,32 +94,27 @@ class Merging:
         return alone and self.is_recursive(node.ref)
 
     def is_recursive(self, ref: str) -> bool:
-        """Whether the target of a reference refers to itself, directly or by others."""
-        if ref not in self._recursive:
-            seen: set[str] = set()
-            pending = deque([ref])
-            while pending:
-                for other in refs_in(self._document.targets[pending.popleft()]):
-                    if other not in seen:
-                        seen.add(other)
-                        pending.append(other)
-            self._recursive[ref] = ref in seen
-        return self._recursive[ref]
+        """Whether the target of a reference can be one that contains itself."""
+        if self._recursive is None:
+            self._recursive = _on_cycles(self._document)
+        return ref in self._recursive
 
     def opened(self, node: Node) -> frozenset[str]:
         """The recursive references that are followed to say what a node accepts."""
         found: set[str] = set()
+        seen: set[int] = set()
         pending = [node]
         while pending:
             current = pending.pop()
-            if current.ref is not None and not self.is_kept(current) and current.ref not in found:
+            if id(current) in seen:
+                continue
+            seen.add(id(current))
+            if current.ref is not None and not self.is_kept(current):
                 if self.is_recursive(current.ref):
                     found.add(current.ref)
                 pending.append(self._document.targets[current.ref])
             pending.extend(current.all_of)
             pending.extend(branch for group in current.any_of for branch in group)
-            if len(found) > MAX_BRANCHES:
-                break
         return frozenset(found)
 
     def _meet(self, one: Node, other: Node) -> list[Node]:
@@ -168,6 +180,24 @@ class Merging:
         for keyword in one.asides.keys() & other.asides.keys():
             self._losses.add(other.at, keyword, "holds beside another; dropped")
         return {**other.asides, **one.asides}
+
+
+def _on_cycles(document: Document) -> frozenset[str]:
+    """The references on cycles, and between two of them: what is left of all without ends."""
+    left = {ref: refs_in(target) for ref, target in document.targets.items()}
+    users: dict[str, list[str]] = {ref: [] for ref in left}
+    for ref, others in left.items():
+        for other in others:
+            users[other].append(ref)
+    ends = deque(ref for ref, others in left.items() if not others)
+    while ends:
+        end = ends.popleft()
+        del left[end]
+        for user in users[end]:
+            left[user].discard(end)
+            if not left[user]:
+                ends.append(user)
+    return frozenset(left)
 
 
 def refs_in(node: Node) -> set[str]:

@@ -13,7 +13,7 @@ from toolcrib.dialects.joining import objects_of, split
 from toolcrib.dialects.losses import Losses
 from toolcrib.dialects.merging import Merging
 from toolcrib.dialects.names import chars_of_names, fitting_name, name_of_target
-from toolcrib.dialects.node import ANYTHING, Document, Node, kind_of
+from toolcrib.dialects.node import ANYTHING, Document, Node, has_type, kind_of
 from toolcrib.dialects.plans import (
     AS_IS,
     Choice,
@@ -30,6 +30,7 @@ from toolcrib.dialects.plans import (
 from toolcrib.dialects.words import hints, with_words
 
 Schema = dict[str, Any]
+_MAX_NODES = 20_000
 
 
 @frozen
@@ -89,6 +90,7 @@ class Narrowing:
     _schemas: dict[str, Schema] = field(factory=dict, init=False)
     _names: dict[str, str] = field(factory=dict, init=False)
     _pending: list[str] = field(factory=list, init=False)
+    _count: int = 0
     _properties: int = 0
     _enum_values: int = 0
     _merging: Merging = field(init=False)
@@ -129,16 +131,17 @@ class Narrowing:
     # Any node
 
     def _compile(self, node: Node, depth: int, opened: frozenset[str]) -> Compiled:
+        self._count += 1
+        if self._count > _MAX_NODES:
+            self._losses.add(node.at, "schema", "is too large; parts are given as JSON text")
+            return self._json_text(node, "a value")
         here = self._merging.opened(node)
         if here & opened:
             text = "contains itself; below the first level it is given as JSON text"
             self._losses.add(node.at, "$ref", text)
             return self._json_text(node, "a value of the same kind")
-        if depth > self._rules.max_depth:
-            self._losses.add(node.at, "schema", "is nested too deep; it is given as JSON text")
-            return self._json_text(node, "a value")
         branches = self._merging.branches(node)
-        singles = [single for branch in branches for single in split(branch, self._losses)]
+        singles = [single for branch in branches for single in self._parted(branch)]
         values = [single for single in singles if single.types != {"null"}]
         options = [(v, self._single(v, depth, opened | here)) for v in values]
         accepts_null = len(values) < len(singles) or any(b.nullable for b in (node, *branches))
@@ -148,6 +151,20 @@ class Narrowing:
         words = node.says if len(branches) > 1 or len(options) > 1 else {}
         united = self._union(node, options, words)
         return evolve(united, schema=self._or_null(united.schema)) if accepts_null else united
+
+    def _parted(self, branch: Node) -> list[Node]:
+        """A branch by type; values that are given as texts stay together, to differ as texts."""
+        values = [
+            value
+            for value in branch.enum or ()
+            if value is not None and has_type(value, branch.types)
+        ]
+        composite = any(isinstance(value, dict | list) for value in values)
+        if not values or not (self._rules.text_only or composite):
+            return split(branch, self._losses)
+        chosen = evolve(branch, enum=values)
+        null = Node(at=branch.at, types=frozenset({"null"}))
+        return [chosen, null] if None in (branch.enum or ()) else [chosen]
 
     def _union(
         self, node: Node, options: list[tuple[Node, Compiled]], words: dict[str, Any]
@@ -201,6 +218,9 @@ class Narrowing:
         if node.types == ANYTHING:
             return self._json_text(node, "any value")
         (kind,) = node.types
+        if kind in ("array", "object") and depth >= self._rules.max_depth - 1:
+            self._losses.add(node.at, kind, "is nested too deep; it is given as JSON text")
+            return self._json_text(node, f"an {kind}")
         if kind == "object":
             return self._object(node, depth, opened)
         self._drop_asides(node)
