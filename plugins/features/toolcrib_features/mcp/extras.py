@@ -87,6 +87,8 @@ class _Extra:
 class ExtraTool(Tool[dict[str, Any]]):
     """A tool that asks a server for what is no tool of it; it changes nothing."""
 
+    Input = {"type": "object"}  # noqa: RUF012  # each tool has its own `parameters`
+
     def __init__(
         self, name: str, extra: _Extra, config: ServerConfig, server: Callable[[], ReadyServer]
     ) -> None:

@@ -78,6 +78,8 @@ class McpTool(Tool[dict[str, Any]]):
         server: gives its life, which is made when the first call needs it.
     """
 
+    Input = {"type": "object"}  # noqa: RUF012  # each tool has its own `parameters`
+
     def __init__(
         self,
         name: str,
