@@ -18,7 +18,8 @@ from toolcrib_features.mcp.model import ServerConfig, ServerError
 from toolcrib_features.mcp.oauth.logins import LOGIN_S, Logins, uses_logins
 
 if TYPE_CHECKING:
-    from toolcrib_features.mcp.oauth.flow import Invitation, Outcome, Paste
+    from toolcrib_features.mcp.oauth.exchange import Outcome, Paste
+    from toolcrib_features.mcp.oauth.flow import Invitation
 
 FAILED = 1
 """Exit status when nobody has logged in."""
@@ -92,7 +93,10 @@ async def _log_in(
                 _open_browser(invitation.url)
 
     paste = _paster() if terminal else None
-    return await logins.login(config, show, paste=paste, timeout_s=timeout_s)
+    try:
+        return await logins.login(config, show, paste=paste, timeout_s=timeout_s)
+    finally:
+        await logins.aclose()
 
 
 def _open_browser(url: str) -> None:

@@ -16,7 +16,8 @@ from toolcrib_features.mcp.oauth.store import LoginFile
 
 if TYPE_CHECKING:
     from toolcrib_features.mcp.oauth.auth import LoginAuth
-    from toolcrib_features.mcp.oauth.flow import Invitation, Outcome, Paste
+    from toolcrib_features.mcp.oauth.exchange import Outcome, Paste
+    from toolcrib_features.mcp.oauth.flow import Invitation
     from toolcrib_features.mcp.oauth.renewal import Renewal
 
 LOGIN_S = 900.0

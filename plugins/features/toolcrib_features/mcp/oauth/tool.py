@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from toolcrib import (
     Accesses,
@@ -17,9 +18,11 @@ from toolcrib import (
     read_description,
 )
 from toolcrib_features.mcp.model import ServerConfig, ServerError
-from toolcrib_features.mcp.oauth.flow import Invitation
 from toolcrib_features.mcp.oauth.logins import LOGIN_S, Logins
 from toolcrib_features.mcp.plain import line
+
+if TYPE_CHECKING:
+    from toolcrib_features.mcp.oauth.flow import Invitation
 
 Reconnect = Callable[[], Awaitable[None]]
 
