@@ -18,6 +18,24 @@ $(complete -p toolcrib | sed 's/.*-F \\([^ ]*\\) .*/\\1/') toolcrib
 printf '%s\\n' "${{COMPREPLY[@]}}"
 """
 
+ODD = """
+import toolcrib
+
+
+def tool(name, schema):
+    body = {"name": name, "description": "d", "Input": schema, "resolve_execution": print}
+    return type(name, (toolcrib.Tool,), body)
+
+
+@toolcrib.hookimpl
+def contribute_tool():
+    schemas = {"Odd": {"type": "string"}, "Loose": {"type": "object", "properties": {"a": "what"}}}
+    return [
+        toolcrib.ToolContribution(name=name, factory=tool(name, schema))
+        for name, schema in schemas.items()
+    ]
+"""
+
 
 def test_the_table_has_the_frozen_shape(cli: Cli) -> None:
     listed = cli("tools", "--json")
@@ -47,6 +65,33 @@ def test_prints_the_shapes_of_providers(cli: Cli, shape: str, schema: Callable[[
     assert [tool["description"] for tool in names] == [tool["description"] for tool in plain]
     if shape == "openai":
         assert {tool["type"] for tool in shaped} == {"function"}
+
+
+def test_prints_what_other_providers_accept_and_notes_what_they_cannot_have(cli: Cli) -> None:
+    names = [tool["name"] for tool in cli("tools", "--json").json]
+    strict = cli("tools", "--format", "openai-strict")
+    assert [tool["function"]["name"] for tool in strict.json] == names
+    for tool in strict.json:
+        parameters = tool["function"]["parameters"]
+        assert tool["function"]["strict"] is True
+        assert parameters["required"] == list(parameters["properties"])
+    notes = strict.err.splitlines()
+    assert len(notes) == len({note.split(": ")[2] for note in notes})  # one for each tool
+    assert any("note: Bash: #/properties/command: minLength" in note for note in notes)
+    gemini = cli("tools", "--format", "gemini")
+    assert [tool["name"] for tool in gemini.json] == names
+    assert gemini.status == strict.status == 0
+
+
+def test_a_tool_that_no_provider_can_have_costs_only_itself(
+    cli: Cli, install: Callable[[str, str], None]
+) -> None:
+    install("odd_tools", ODD)
+    listed = cli("tools", "--format", "anthropic")
+    names = [tool["name"] for tool in listed.json]
+    assert "Loose" in names and "Odd" not in names and "Read" in names
+    assert "note: Odd is left out" in listed.err
+    assert [line for line in listed.err.splitlines() if "note: Loose:" in line]
 
 
 def test_a_pipe_gets_lines_of_fields(cli: Cli) -> None:
