@@ -30,6 +30,8 @@ class Feature:
         plugins: the names of the plugins that belong to it.
         settings: tables of the configuration that it reads, each with the place of the attrs
             class that describes it.
+        check: the place of a function that `toolcrib config check` asks for more notices; it gets
+            the settings, the folder of the workspace and the environment variables.
     """
 
     name: str
@@ -39,6 +41,7 @@ class Feature:
     needs: str | None = None
     plugins: tuple[str, ...] = ()
     settings: Mapping[str, str] = field(factory=dict)
+    check: str | None = None
 
 
 @frozen(kw_only=True)

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from toolcrib.config.load import merge_sources, read_sources
 from toolcrib.config.merge import merge_readings
@@ -30,6 +30,8 @@ _VARIABLES = tuple(
     for name in (
         "CONFIG",
         "DISABLE_PLUGIN_AUTOLOAD",
+        "MCP_STARTUP_TIMEOUT_MS",
+        "MCP_TOOL_TIMEOUT_MS",
         "MODE",
         "PLUGINS",
         "PROFILE",
@@ -110,6 +112,7 @@ class _Check:
         yield from self._chains_of_profiles()
         yield from self._features()
         yield from self._tables()
+        yield from self._checks_of_features()
         yield from self._tool_names()
         yield from self._blocked_plugins()
         yield from self._rules()
@@ -182,6 +185,14 @@ class _Check:
                 check_section(getattr(import_module(module), attribute), self._settings)
             except ConfigError as error:
                 yield from error.problems
+
+    def _checks_of_features(self) -> Iterator[Notice]:
+        written = evolve(self._settings, workspace_trusted=True)
+        for feature in self._crib.features():
+            if feature.check is not None:
+                module, _, attribute = feature.check.partition(":")
+                check = getattr(import_module(module), attribute)
+                yield from check(written, self._workspace.root, self._environ)
 
     def _tables_of_plugins(self) -> frozenset[str]:
         """A plugin whose hooks read settings has a table with its own name."""

@@ -9,9 +9,12 @@ from pathlib import Path
 
 from attrs import frozen
 
-from toolcrib.config.folders import state_folder
+from toolcrib.config.folders import config_folder, state_folder
 from toolcrib.config.load import FILE_NAME, user_file
 from toolcrib.paths.real import real_path
+
+_SERVERS = (".mcp.json", ".toolcrib/mcp.json")
+"""In a workspace: the MCP servers, which are programs that a session starts."""
 
 
 @frozen
@@ -42,8 +45,12 @@ class OwnFiles:
             trusted: the workspace's file may widen what tools may do.
         """
         folder = state_folder(environ)
-        project = _spellings(Path(workspace_root) / FILE_NAME)
-        everything = project | _spellings(user_file(environ)[0].absolute()) | _spellings(folder)
+        project: set[str] = set()
+        for name in (FILE_NAME, *_SERVERS):
+            project |= _spellings(Path(workspace_root) / name)
+        users = _spellings(user_file(environ)[0].absolute())
+        users |= _spellings(config_folder(environ) / "mcp.json")
+        everything = project | users | _spellings(folder)
         there = {path for path in everything if os.path.lexists(path)}
         return cls(
             frozenset(map(str.casefold, everything)),
