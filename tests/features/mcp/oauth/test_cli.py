@@ -18,7 +18,6 @@ import pytest
 if TYPE_CHECKING:
     from features.mcp.oauth.conftest import Browser, Site
 
-pytest.importorskip("toolcrib_features.mcp.cli.group")
 
 MAIN = "import sys; from toolcrib.cli.main import main; sys.exit(main())"
 
