@@ -36,7 +36,7 @@ class Place:
         file.write_text(content if isinstance(content, str) else json.dumps(content), "utf-8")
         return file
 
-    def servers(self, overrides: Mapping[str, Any] | None = None, **environ: str) -> Servers:
+    def servers(self, overrides: Mapping[str, Any] | None = None, /, **environ: str) -> Servers:
         variables = {
             "HOME": str(self.folder),
             "XDG_CONFIG_HOME": str(self.folder / "config"),

@@ -66,7 +66,9 @@ class ServerConfig:
 
         from toolcrib import redacted
 
-        text: str = redacted(self.written[0] if self.url else shlex.join(self.written))
+        written = self.written or ((self.command, *self.args) if self.command else (self.url,))
+        plain = self.transport != "stdio" or not written[0]
+        text: str = redacted(written[0] if plain else shlex.join(written))
         return text
 
     @cached_property

@@ -19,6 +19,7 @@ def contribute_feature() -> Feature:
         surface="the tools mcp__<server>__<tool>",
         plugins=("feature-mcp", "feature-mcp-reading"),
         settings={"mcp": "toolcrib_features.mcp.settings:McpSettings"},
+        check="toolcrib_features.mcp.layers:check",
     )
 
 
