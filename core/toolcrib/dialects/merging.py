@@ -18,6 +18,8 @@ MAX_NODES = 50_000
 _HIGHEST = ("minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties")
 _LOWEST = ("maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties")
 
+_Key = tuple[int, frozenset[str]]
+
 
 @define
 class Merging:
@@ -31,7 +33,9 @@ class Merging:
     _losses: Losses
     keeps_recursion: bool = False
     _recursive: frozenset[str] | None = field(default=None, init=False)
-    _known: dict[tuple[int, frozenset[str]], list[Node]] = field(factory=dict, init=False)
+    _known: dict[tuple[int, frozenset[str]], tuple[Node, list[Node]]] = field(
+        factory=dict, init=False
+    )
 
     def branches(
         self, node: Node, opened: frozenset[str] = frozenset(), depth: int = 0
@@ -46,8 +50,9 @@ class Merging:
             return [] if node.is_never else [node]
         known = (id(node), opened)
         if known not in self._known:
-            self._known[known] = self._taken_apart(node, opened, depth)
-        return self._known[known]
+            # The entry holds the node, so its id cannot pass to another one.
+            self._known[known] = (node, self._taken_apart(node, opened, depth))
+        return self._known[known][1]
 
     def _taken_apart(self, node: Node, opened: frozenset[str], depth: int) -> list[Node]:
         if depth > MAX_DEPTH or len(self._known) > MAX_NODES:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable
 from typing import Any
 
-from attrs import define, evolve, field, frozen
+from attrs import define, evolve, field
 
 from toolcrib.dialects.joining import objects_of, split
 from toolcrib.dialects.losses import Losses
@@ -27,56 +25,11 @@ from toolcrib.dialects.plans import (
     Property,
     Wrapped,
 )
+from toolcrib.dialects.rules import Rules
+from toolcrib.dialects.wire import Compiled, Schema, are_mixed_up, as_texts
 from toolcrib.dialects.words import hints, with_words
 
-Schema = dict[str, Any]
 _MAX_NODES = 20_000
-
-
-@frozen
-class Rules:
-    """What a provider accepts.
-
-    Attributes:
-        limits: the limits that may be said, by type.
-        formats: the values of `format`, by type.
-        closed: every object lists all its properties as required and allows no others.
-        text_only: values of an enum are texts that are not empty.
-        union_alone: nothing may stand beside `anyOf`.
-        nullable: null is accepted by the keyword `nullable`, not as a type.
-        references: definitions may refer to themselves.
-        property_name: the pattern of names of properties.
-    """
-
-    limits: dict[str, frozenset[str]]
-    formats: dict[str, frozenset[str]]
-    closed: bool = False
-    text_only: bool = False
-    union_alone: bool = False
-    nullable: bool = False
-    references: bool = False
-    property_name: re.Pattern[str] | None = None
-    max_depth: int = 10
-    max_properties: int = 5_000
-    max_enum_values: int = 1_000
-    max_chars: int = 120_000
-
-
-@frozen
-class Compiled:
-    """A schema as it is sent, and how to read what comes back."""
-
-    schema: Schema
-    plan: Plan = AS_IS
-
-    @property
-    def wire_types(self) -> frozenset[str]:
-        """The types of what the model writes."""
-        options = [Compiled(option) for option in self.schema.get("anyOf", ())]
-        if options:
-            return frozenset(kind for option in options for kind in option.wire_types)
-        given = self.schema.get("type", "object")  # a reference can lead to anything
-        return frozenset([given] if isinstance(given, str) else given)
 
 
 @define
@@ -174,7 +127,7 @@ class Narrowing:
             return self._choice(Node(at=node.at, says=node.says), [None])
         plan = options[0][1].plan
         if len(options) > 1:
-            if _are_mixed_up([compiled for _, compiled in options]):
+            if are_mixed_up([compiled for _, compiled in options]):
                 return self._json_text(node, _listed([single for single, _ in options]))
             plan = OneOf(tuple((single, compiled.plan) for single, compiled in options))
             if all(compiled.plan is AS_IS for _, compiled in options):
@@ -288,7 +241,7 @@ class Narrowing:
         self._enum_values += len(values)
         if plain and not (self._rules.text_only and (kinds != {"string"} or "" in values)):
             return Compiled(with_words({"type": kinds.pop(), "enum": list(values)}, node.says))
-        texts = _as_texts(values)
+        texts = as_texts(values)
         return Compiled(
             with_words({"type": "string", "enum": list(texts)}, node.says), Choice(texts)
         )
@@ -405,7 +358,7 @@ class Narrowing:
         below = self._free_value(node)
         if below is None:
             return None
-        if self._merging.branches(below)[:1] and below.is_plain and not below.is_combined:
+        if below.is_plain and not below.is_combined:
             return self._json_text(node, "an object")
         value = self._compile(below, depth + 2, opened)
         key: Schema = {"type": "string"}
@@ -466,7 +419,7 @@ class Narrowing:
 
 
 # Looking around and back is not for the grammars that providers make of patterns.
-_LOOKS = re.compile(r"\(\?|\\[1-9kbBpP]")
+_LOOKS = re.compile(r"\(\?(?!:)|\\[1-9kbBpP]")
 _NEXT = {"exclusiveMinimum": ("minimum", 1), "exclusiveMaximum": ("maximum", -1)}
 
 
@@ -476,25 +429,6 @@ def _of_objects(node: Node) -> dict[str, Any]:
 
 def _is_any_name(names: Node) -> bool:
     return names.enum is None and not names.limits and not names.is_combined
-
-
-def _are_mixed_up(options: list[Compiled]) -> bool:
-    """Whether a text or list could have been meant in two ways."""
-    for index, option in enumerate(options):
-        if option.plan is AS_IS:
-            continue
-        others = [other for place, other in enumerate(options) if place != index]
-        for kind in option.wire_types & {"string", "array"}:
-            if any(kind in other.wire_types for other in others):
-                return True
-    return False
-
-
-def _as_texts(values: list[Any]) -> dict[str, Any]:
-    """Texts for values: a text is itself, anything else its JSON; where that clashes, all JSON."""
-    write: Callable[[Any], str] = lambda v: json.dumps(v, ensure_ascii=False, sort_keys=True)  # noqa: E731
-    texts = {v if isinstance(v, str) and v else write(v): v for v in values}
-    return texts if len(texts) == len(values) else {write(v): v for v in values}
 
 
 def _listed(singles: list[Node]) -> str:

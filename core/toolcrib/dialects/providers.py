@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal, get_args
 
-from toolcrib.dialects.narrow import Rules
+from toolcrib.dialects.rules import Rules
 from toolcrib.dialects.wide import WideRules
 
 Dialect = Literal["openai", "openai-strict", "anthropic", "gemini", "mcp"]
