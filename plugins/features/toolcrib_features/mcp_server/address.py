@@ -1,4 +1,4 @@
-"""Where an HTTP server listens, and by which names it may be called."""
+"""Where an HTTP server listens, by which names it may be called, and what else it is told."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 import socket
 from collections.abc import Iterable
 
-from attrs import frozen
+from attrs import field, frozen
 
 from toolcrib import ToolcribError
 
@@ -72,6 +72,28 @@ class Address:
     def __str__(self) -> str:
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{host}:{self.port}"
+
+
+@frozen(kw_only=True)
+class HttpOptions:
+    """How the server is reached, and by whom.
+
+    Attributes:
+        token: what clients have to send.
+        token_place: where people find it.
+        hosts: further names of the server.
+        origins: web pages that may call it.
+        idle_s: seconds without a request after which a client counts as gone.
+        max_clients: so many at the same time.
+    """
+
+    address: Address
+    token: str = field(repr=False)
+    token_place: str
+    hosts: tuple[str, ...] = ()
+    origins: tuple[str, ...] = ()
+    idle_s: float = 1800.0
+    max_clients: int = 64
 
 
 @frozen

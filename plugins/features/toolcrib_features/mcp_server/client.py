@@ -131,6 +131,8 @@ class Client:
         """Cancel what runs, stop its background tasks and close the session."""
         self._unsubscribe()
         self.cancel()
+        if self._announcing is not None:
+            self._announcing.cancel()
         for task in list(self._work):
             task.cancel()
         await self.answered()

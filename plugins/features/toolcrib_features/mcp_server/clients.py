@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import json
 import logging
-from collections.abc import Callable
 from time import monotonic
 from typing import Any
 
@@ -98,10 +97,10 @@ class Clients:
         modern = ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
         if self._only_one or modern:
             key = "" if self._only_one else _identity(ctx)
-            client = self._named.get(key) or self._open(lambda: self._named.pop(key, None))
+            client = self._named.get(key) or self._open()
             self._named[key] = client
         else:
-            client = connection.state.get(_KEY) or self._open(lambda: None)
+            client = connection.state.get(_KEY) or self._open()
             if _KEY not in connection.state:
                 connection.state[_KEY] = client
                 connection.exit_stack.callback(self._leave, client)
@@ -134,7 +133,7 @@ class Clients:
         if not self._only_one or not self._served:
             await self._keeper.aclose()
 
-    def _open(self, gone: Callable[[], object]) -> Client:
+    def _open(self) -> Client:
         if self._ended:
             raise MCPError(mcp.INTERNAL_ERROR, "the server is ending")
         if len(self._all) >= self._limit and not self._make_room():

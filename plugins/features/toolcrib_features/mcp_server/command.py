@@ -7,11 +7,12 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import click
+from attrs import evolve
 
 from toolcrib import ToolcribError
 
 if TYPE_CHECKING:
-    from toolcrib_features.mcp_server.address import Address
+    from toolcrib_features.mcp_server.address import HttpOptions
 
 MODES = ("manual", "auto", "yolo")
 SERVING = "TOOLCRIB_SERVING"
@@ -111,12 +112,15 @@ def command(
     of a client that can show questions, and denied otherwise. Ends with its client, or with
     SIGTERM or Ctrl-C, and stops what runs.
     """
-    if http is None and (token_env or allow_remote or allow_hosts or allow_origins):
-        raise click.UsageError("options about tokens, hosts and origins go with --http")
-    address = None if http is None else _address(http, remote=allow_remote and bool(token_env))
+    server = _server(
+        http,
+        token_env=token_env,
+        allow_remote=allow_remote,
+        hosts=allow_hosts,
+        origins=allow_origins,
+    )
     _require_mcp()
     _refuse_to_serve_itself()
-    token, place = ("", "") if address is None else _token(token_env)
     # Late, since it takes most of a second.
     from toolcrib_features.mcp_server.clients import SessionOptions
     from toolcrib_features.mcp_server.stdio import claim_streams
@@ -129,40 +133,44 @@ def command(
         runtime=runtime,
         autoload=ctx.obj.get("autoload", True),
     )
-    if address is None:
+    if server is None:
         from toolcrib_features.mcp_server.serving import serve_stdio
 
         serve_stdio(options, wire)
-        return
-    from toolcrib_features.mcp_server.http import HttpOptions, serve_http
+    else:
+        from toolcrib_features.mcp_server.http import serve_http
 
-    serve_http(
-        options,
-        HttpOptions(
-            address=address,
-            token=token,
-            token_place=place,
-            hosts=allow_hosts,
-            origins=allow_origins,
-            idle_s=idle_s,
-            max_clients=max_clients,
-        ),
-    )
+        serve_http(options, evolve(server, idle_s=idle_s, max_clients=max_clients))
 
 
-def _address(text: str, *, remote: bool) -> Address:
-    from toolcrib_features.mcp_server.address import Address
+def _server(
+    http: str | None,
+    *,
+    token_env: str | None,
+    allow_remote: bool,
+    hosts: tuple[str, ...],
+    origins: tuple[str, ...],
+) -> HttpOptions | None:
+    """How the server is reached over HTTP, if it is; refuses what does not go together."""
+    if http is None:
+        if token_env or allow_remote or hosts or origins:
+            raise click.UsageError("options about tokens, hosts and origins go with --http")
+        return None
+    from toolcrib_features.mcp_server.address import Address, HttpOptions
 
     try:
-        address = Address.parse(text)
+        address = Address.parse(http)
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="--http") from None
-    if not address.local and not remote:
+    if not address.local and not (allow_remote and token_env):
         raise click.UsageError(
             f"other machines could reach {address}: that needs --allow-remote, and a token of "
             "your own with --token-env"
         )
-    return address
+    token, place = _token(token_env)
+    return HttpOptions(
+        address=address, token=token, token_place=place, hosts=hosts, origins=origins
+    )
 
 
 def _token(variable: str | None) -> tuple[str, str]:

@@ -8,12 +8,11 @@ import socket
 from collections.abc import AsyncIterator, Iterator
 
 import uvicorn
-from attrs import frozen
 from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
 from starlette.routing import Route, Router
 from starlette.types import ASGIApp
 
-from toolcrib_features.mcp_server.address import Address, Names
+from toolcrib_features.mcp_server.address import Address, HttpOptions, Names
 from toolcrib_features.mcp_server.clients import Clients, SessionOptions
 from toolcrib_features.mcp_server.guard import guarded
 from toolcrib_features.mcp_server.hosting import host, say
@@ -26,28 +25,6 @@ MAX_BODY = 8 * 1024 * 1024
 MAX_CONNECTIONS = 512
 _ANSWERING_S = 3.0
 """How long answers may take to go out at the end."""
-
-
-@frozen(kw_only=True)
-class HttpOptions:
-    """How the server is reached, and by whom.
-
-    Attributes:
-        token: what clients have to send.
-        token_place: where people find it.
-        hosts: further names of the server.
-        origins: web pages that may call it.
-        idle_s: seconds without a request after which a client counts as gone.
-        max_clients: so many at the same time.
-    """
-
-    address: Address
-    token: str
-    token_place: str
-    hosts: tuple[str, ...] = ()
-    origins: tuple[str, ...] = ()
-    idle_s: float = 1800.0
-    max_clients: int = 64
 
 
 def serve_http(options: SessionOptions, http: HttpOptions) -> None:

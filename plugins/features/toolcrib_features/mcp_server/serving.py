@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import sys
 
 from toolcrib import Session
@@ -42,6 +43,8 @@ def serve_stdio(options: SessionOptions, wire: Wire) -> None:
         clients = Clients(keeper, options, only_one=True)
         server = tool_server(clients, instructions_for(keeper))
         announce(keeper, "standard input and output")
+        if os.isatty(wire.input):
+            say("waiting for messages of an MCP client; --http serves clients that start nothing")
         try:
             async with messages(wire) as (incoming, outgoing):
                 running = asyncio.create_task(
