@@ -186,3 +186,33 @@ def test_a_server_that_is_configured_in_its_own_client_is_not_started_for_ever(s
         timeout=20,
     )
     assert done.returncode == 2 and "started by toolcrib serve" in done.stderr
+
+
+def test_a_missing_package_is_named_with_the_way_to_get_it(site: Any) -> None:
+    """The protocol is an extra."""
+    code = "import sys; sys.modules['mcp'] = None; from toolcrib.cli.main import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "serve"],
+        env=site.environ,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=20,
+    )
+    assert done.returncode == 2 and "toolcrib[mcp]" in done.stderr
+
+
+def test_a_second_signal_ends_at_once(site: Any, hand: Hand) -> None:
+    """Whatever still wants to be cleaned up; what runs is killed."""
+    command = "trap '' TERM INT; echo $$ > pid; while :; do sleep 0.1; done"
+    hand.send("tools/call", name="Bash", arguments={"command": command})
+    while not (site.workspace / "pid").exists():
+        time.sleep(0.02)
+    for _ in range(2):
+        hand.process.send_signal(signal.SIGTERM)
+        time.sleep(0.1)
+    assert hand.process.wait(timeout=20) in (0, 1)
+    limit = time.monotonic() + 10
+    while site.processes():
+        assert time.monotonic() < limit
+        time.sleep(0.05)
