@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from toolcrib.contract.display import TaskStopDisplay as TaskStopDisplay
     from toolcrib.contract.events import McpServerStatus as McpServerStatus
     from toolcrib.contract.events import PermissionDecided as PermissionDecided
+    from toolcrib.contract.events import PluginProblem as PluginProblem
     from toolcrib.contract.events import TaskEnded as TaskEnded
     from toolcrib.contract.events import TaskStarted as TaskStarted
     from toolcrib.contract.events import ToolListUpdated as ToolListUpdated
@@ -156,6 +157,7 @@ _HOMES = {
     "toolcrib.contract.events": [
         "McpServerStatus",
         "PermissionDecided",
+        "PluginProblem",
         "TaskEnded",
         "TaskStarted",
         "ToolListUpdated",
