@@ -133,6 +133,19 @@ def test_a_pipe_is_not_waited_for(place: Place) -> None:
     assert "regular" in str(place.servers().notices[0])
 
 
+def test_a_folder_is_no_file_of_servers(place: Place) -> None:
+    (place.user / "mcp.json").mkdir(parents=True)
+    assert "regular" in str(place.servers().notices[0])
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+def test_what_a_stranger_put_above_the_workspace_does_not_count(place: Place) -> None:
+    file = place.write(place.folder / "repo" / ".mcp.json", named("x"))
+    os.chown(file, 12345, -1)
+    servers = place.servers(**TRUST)
+    assert servers.configs == () and "another user" in str(servers.notices[0])
+
+
 def test_blank_files_are_no_servers(place: Place) -> None:
     place.write(place.user / "mcp.json", " \n")
     assert place.servers().notices == ()

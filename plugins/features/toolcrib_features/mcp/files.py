@@ -82,20 +82,12 @@ def read_text(
 ) -> str | None:
     """The text of a file; None when there is none. Raises BadFile when it cannot be read."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
+        content = _content(path, limit_bytes, owners)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
         text = f"cannot be read: {error.strerror or error}"
         raise BadFile(Notice(file=str(path), text=text)) from None
-    with open(descriptor, "rb") as opened:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise BadFile(Notice(file=str(path), text="is not a regular file"))
-        if owners is not None and status.st_uid not in owners:
-            text = "ignored, since it belongs to another user than you and the workspace"
-            raise BadFile(Notice(file=str(path), text=text))
-        content = opened.read(limit_bytes + 1)
     if len(content) > limit_bytes:
         text = f"has more than {limit_bytes} bytes, which no list of servers needs"
         raise BadFile(Notice(file=str(path), text=text))
@@ -104,3 +96,19 @@ def read_text(
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise BadFile(Notice(file=str(path), line=line, text="is not UTF-8 text")) from None
+
+
+def _content(path: Path, limit_bytes: int, owners: frozenset[int] | None) -> bytes:
+    """The first bytes of a file, one more than the limit when there are more."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise BadFile(Notice(file=str(path), text="is not a regular file"))
+        if owners is not None and status.st_uid not in owners:
+            text = "ignored, since it belongs to another user than you and the workspace"
+            raise BadFile(Notice(file=str(path), text=text))
+        with open(descriptor, "rb", closefd=False) as opened:
+            return opened.read(limit_bytes + 1)
+    finally:
+        os.close(descriptor)

@@ -176,10 +176,11 @@ def _entry(
             entry[key] = value
         elif key != "source":
             left.append(key)
-    for key, variable in _table(table.get("env_http_headers")).items():
-        entry.setdefault("headers", {})[key] = f"${{{variable}}}"
-    for variable in _names(table.get("env_vars")):
-        entry.setdefault("env", {}).setdefault(variable, f"${{{variable}}}")
+    variables = _table(table.get("env_http_headers"))
+    if headers := {str(key): f"${{{variable}}}" for key, variable in variables.items()}:
+        entry["headers"] = {**_table(entry.get("headers")), **headers}
+    if passed := {name: f"${{{name}}}" for name in _names(table.get("env_vars"))}:
+        entry["env"] = {**passed, **_table(entry.get("env"))}
     if sse_url and "url" in entry and "type" not in entry:
         entry["type"] = "sse"
     if entry.get("type") == "remote":

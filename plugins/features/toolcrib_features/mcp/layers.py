@@ -116,7 +116,7 @@ class Places:
 
 def _repository(root: Path) -> Path:
     """The top folder of the git repository around a folder; without one, the folder itself."""
-    return next((one for one in (root, *root.parents) if (one / ".git").exists()), root)
+    return next((one for one in (root, *root.parents) if os.path.exists(one / ".git")), root)
 
 
 @frozen(kw_only=True)
