@@ -7,6 +7,7 @@ from typing import Any
 
 from attrs import define, evolve, field
 
+from toolcrib.dialects.fitting import said_of_property
 from toolcrib.dialects.joining import objects_of, split
 from toolcrib.dialects.losses import Losses
 from toolcrib.dialects.merging import Merging
@@ -96,6 +97,8 @@ class Narrowing:
         branches = self._merging.branches(node)
         singles = [single for branch in branches for single in self._parted(branch)]
         values = [single for single in singles if single.types != {"null"}]
+        if len(values) > 1:
+            values = [single for single in values if self._is_possible(single)] or values
         options = [(v, self._single(v, depth, opened | here)) for v in values]
         accepts_null = len(values) < len(singles) or any(b.nullable for b in (node, *branches))
         if not options and not accepts_null:
@@ -104,6 +107,11 @@ class Narrowing:
         words = node.says if len(branches) > 1 or len(options) > 1 else {}
         united = self._union(node, options, words)
         return evolve(united, schema=self._or_null(united.schema)) if accepts_null else united
+
+    def _is_possible(self, node: Node) -> bool:
+        """Whether each property that has to be there can have a value."""
+        said = [below for name in node.required for below in said_of_property(node, name)]
+        return all(self._merging.branches(below) or below.nullable for below in said)
 
     def _parted(self, branch: Node) -> list[Node]:
         """A branch by type; values that are given as texts stay together, to differ as texts."""

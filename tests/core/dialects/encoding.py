@@ -49,6 +49,8 @@ class Encoder:
             plan = self.compiled._definitions[plan.name]
         if isinstance(schema, dict) and schema.get("$ref", "").startswith("#/$defs/"):
             schema = self.root["$defs"][schema["$ref"].removeprefix("#/$defs/")]
+        if value is None and isinstance(schema, dict) and self._takes_null(schema):
+            yield None
         if isinstance(plan, JsonText):
             yield json.dumps(value)
             return
