@@ -12,8 +12,9 @@ import pytest
 from attrs import field, frozen
 
 from toolcrib import open_session
-from toolcrib_features.mcp.layers import Servers, may_have_servers, read_servers
+from toolcrib_features.mcp.layers import Servers, read_servers
 from toolcrib_features.mcp.model import ServerConfig
+from toolcrib_features.mcp.places import may_have_servers
 
 
 @frozen

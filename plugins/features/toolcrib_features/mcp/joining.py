@@ -17,7 +17,7 @@ def join(session: Session, table: ToolTable) -> None:
     def follow() -> None:
         nonlocal servers
         if servers is None:
-            from toolcrib_features.mcp.layers import may_have_servers
+            from toolcrib_features.mcp.places import may_have_servers
 
             if not may_have_servers(session):
                 return

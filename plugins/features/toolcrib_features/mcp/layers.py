@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, frozen
 
-from toolcrib import Notice, config_folder
+from toolcrib import Notice
 from toolcrib_features.mcp.model import ServerConfig
+from toolcrib_features.mcp.places import Places
 from toolcrib_features.mcp.settings import LONGEST_S, STARTUP_TIMEOUT_S, TOOL_TIMEOUT_S
 
 if TYPE_CHECKING:
     from toolcrib import Layer, Session, Settings
     from toolcrib_features.mcp.entries import Draft
 
-FILE_NAME = "mcp.json"
 STARTUP_VARIABLE = "TOOLCRIB_MCP_STARTUP_TIMEOUT_MS"
 TOOL_VARIABLE = "TOOLCRIB_MCP_TOOL_TIMEOUT_MS"
 _VARIABLE = "environment variable "
@@ -49,14 +49,6 @@ class Servers:
         return (*self.notices, *problems)
 
 
-def may_have_servers(session: Session) -> bool:
-    """Whether it is worth reading them: something is configured somewhere."""
-    if session.section("mcp").get("servers"):
-        return True
-    places = Places.of(session.workspace.root, session.environment)
-    return any(map(os.path.lexists, places.files))
-
-
 def read_servers(session: Session) -> Servers:
     """The servers of a session; one that cannot be used says so in its `problem`.
 
@@ -81,42 +73,6 @@ def configured(settings: Settings, workspace: str | Path, environ: Mapping[str, 
         notices=tuple(dict.fromkeys(reader.notices)),
         files=reader.places.files,
     )
-
-
-@frozen(kw_only=True)
-class Places:
-    """Where servers may be configured, beside `toolcrib.toml`.
-
-    Attributes:
-        user: the file of the user.
-        repository: the file that a repository shares with all clients.
-        workspace: the file of the workspace for toolcrib alone.
-        root: the folder of the workspace.
-    """
-
-    user: Path
-    repository: Path
-    workspace: Path
-    root: Path
-
-    @classmethod
-    def of(cls, workspace: str | Path, environ: Mapping[str, str]) -> Places:
-        root = Path(workspace)
-        return cls(
-            user=config_folder(environ) / FILE_NAME,
-            repository=_repository(root) / f".{FILE_NAME}",
-            workspace=root / ".toolcrib" / FILE_NAME,
-            root=root,
-        )
-
-    @property
-    def files(self) -> tuple[Path, ...]:
-        return self.user, self.repository, self.workspace
-
-
-def _repository(root: Path) -> Path:
-    """The top folder of the git repository around a folder; without one, the folder itself."""
-    return next((one for one in (root, *root.parents) if os.path.exists(one / ".git")), root)
 
 
 @frozen(kw_only=True)

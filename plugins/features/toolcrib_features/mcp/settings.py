@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
-from annotated_types import Gt, Le
-from attrs import field, frozen
+from attrs import Attribute, field, frozen
 
 from toolcrib import settings
 
@@ -13,6 +12,11 @@ STARTUP_TIMEOUT_S = 30.0
 TOOL_TIMEOUT_S = 60.0
 LONGEST_S = 2_147_483.647
 """What fits into 31 bits of milliseconds, in seconds."""
+
+
+def _is_time(instance: object, attribute: Attribute[float], value: float) -> None:
+    if not 0 < value <= LONGEST_S:
+        raise ValueError(f"expected seconds, above 0 and at most {LONGEST_S:.0f}, not {value!r}")
 
 
 @settings("mcp")
@@ -26,6 +30,6 @@ class McpSettings:
     other server.
     """
 
-    startup_timeout_s: Annotated[float, Gt(0), Le(LONGEST_S)] = STARTUP_TIMEOUT_S
-    tool_timeout_s: Annotated[float, Gt(0), Le(LONGEST_S)] = TOOL_TIMEOUT_S
+    startup_timeout_s: float = field(default=STARTUP_TIMEOUT_S, validator=_is_time)
+    tool_timeout_s: float = field(default=TOOL_TIMEOUT_S, validator=_is_time)
     servers: Any = field(factory=dict)

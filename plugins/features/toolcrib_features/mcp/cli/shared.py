@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from toolcrib import ToolcribError
-from toolcrib_features.mcp.layers import Places
+from toolcrib_features.mcp.places import Places
 
 
 def chosen_file(workspace: str | None) -> tuple[Path, int]:

@@ -1,0 +1,61 @@
+"""The files that configure servers, and whether there are any: all that most sessions ask."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from attrs import frozen
+
+from toolcrib import config_folder
+
+if TYPE_CHECKING:
+    from toolcrib import Session
+
+FILE_NAME = "mcp.json"
+
+
+@frozen(kw_only=True)
+class Places:
+    """Where servers may be configured, beside `toolcrib.toml`.
+
+    Attributes:
+        user: the file of the user.
+        repository: the file that a repository shares with all clients.
+        workspace: the file of the workspace for toolcrib alone.
+        root: the folder of the workspace.
+    """
+
+    user: Path
+    repository: Path
+    workspace: Path
+    root: Path
+
+    @classmethod
+    def of(cls, workspace: str | Path, environ: Mapping[str, str]) -> Places:
+        root = Path(workspace)
+        return cls(
+            user=config_folder(environ) / FILE_NAME,
+            repository=_repository(root) / f".{FILE_NAME}",
+            workspace=root / ".toolcrib" / FILE_NAME,
+            root=root,
+        )
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        return self.user, self.repository, self.workspace
+
+
+def may_have_servers(session: Session) -> bool:
+    """Whether it is worth reading them: something is configured somewhere."""
+    if session.section("mcp").get("servers"):
+        return True
+    places = Places.of(session.workspace.root, session.environment)
+    return any(map(os.path.lexists, places.files))
+
+
+def _repository(root: Path) -> Path:
+    """The top folder of the git repository around a folder; without one, the folder itself."""
+    return next((one for one in (root, *root.parents) if os.path.exists(one / ".git")), root)
