@@ -99,6 +99,7 @@ class Narrowing:
         values = [single for single in singles if single.types != {"null"}]
         if len(values) > 1:
             values = [single for single in values if self._is_possible(single)] or values
+            values = [single for single in values if _is_anything(single)][:1] or values
         options = [(v, self._single(v, depth, opened | here)) for v in values]
         accepts_null = len(values) < len(singles) or any(b.nullable for b in (node, *branches))
         if not options and not accepts_null:
@@ -176,7 +177,7 @@ class Narrowing:
             return self._reference(node.ref)
         if node.enum is not None:
             return self._choice(node, node.enum)
-        if node.types == ANYTHING:
+        if _is_anything(node):
             return self._json_text(node, "any value")
         (kind,) = node.types
         if kind in ("array", "object") and depth >= self._rules.max_depth - 1:
@@ -429,6 +430,10 @@ class Narrowing:
 # Looking around and back is not for the grammars that providers make of patterns.
 _LOOKS = re.compile(r"\(\?(?!:)|\\[1-9kbBpP]")
 _NEXT = {"exclusiveMinimum": ("minimum", 1), "exclusiveMaximum": ("maximum", -1)}
+
+
+def _is_anything(node: Node) -> bool:
+    return node.types == ANYTHING and node.enum is None and node.ref is None
 
 
 def _of_objects(node: Node) -> dict[str, Any]:

@@ -159,6 +159,9 @@ class OneOf(Plan):
         for node, result in results:
             if run.accepts(node, result):
                 return result
+        for _, result in results:
+            if any(run.accepts(node, result) for node, _ in results):
+                return result
         for node, result in results:
             if has_type(result, node.types):
                 return result

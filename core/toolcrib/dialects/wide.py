@@ -109,8 +109,14 @@ class Widening:
         if node.all_of:
             schema["allOf"] = [self._written(other) for other in node.all_of]
         for index, group in enumerate(node.any_of):
-            keyword = "oneOf" if index in node.exclusive else "anyOf"
-            schema[keyword] = [self._written(other) for other in group]
+            # Null, where it is meant too, would fit several.
+            is_one = index in node.exclusive and not any(other.nullable for other in group)
+            keyword = "oneOf" if is_one else "anyOf"
+            written = {keyword: [self._written(other) for other in group]}
+            if keyword in schema:
+                schema["allOf"] = [*schema.get("allOf", ()), written]
+            else:
+                schema |= written
         for keyword, value in node.asides.items():
             schema[keyword] = self._aside(keyword, value)
         return _ordered(schema)

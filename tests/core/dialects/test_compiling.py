@@ -250,3 +250,10 @@ def test_the_protocol_gets_the_original_unless_its_root_is_wrong() -> None:
     made = compile_schema(broken, "mcp")
     assert made.schema == {"type": "object", "properties": {}, "required": ["v"], "x": 1}
     assert {loss.keyword for loss in made.losses} == {"properties", "required"}
+
+
+def test_two_groups_of_alternatives_are_both_kept() -> None:
+    nullable = {"type": "string", "nullable": True}
+    schema = {"anyOf": [{"minLength": 1}, {"maxLength": 5}], "oneOf": [nullable, {"type": "null"}]}
+    written = compiled(schema, "anthropic")
+    assert len(written["anyOf"]) == 2 and len(written["allOf"][0]["anyOf"]) == 2
