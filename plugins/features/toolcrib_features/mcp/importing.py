@@ -58,9 +58,13 @@ class Candidate:
 
 
 def locations(
-    environ: Mapping[str, str], workspace: Path, client: str | None = None
+    environ: Mapping[str, str], workspace: Path | None, client: str | None = None
 ) -> list[tuple[str, Path]]:
-    """Where clients, or one of them, keep their servers; clients with the files."""
+    """Where clients, or one of them, keep their servers; clients with the files.
+
+    Args:
+        workspace: without it, only what belongs to the user.
+    """
     home = Path(environ.get("HOME") or Path.home())
     moved = {
         ".claude.json": environ.get("CLAUDE_CONFIG_DIR"),
@@ -71,6 +75,8 @@ def locations(
         if client is None or name == client:
             for file in files:
                 base = workspace if file.startswith("./") else home
+                if base is None:
+                    continue
                 elsewhere = moved.get(file)
                 path = Path(elsewhere) / Path(file).name if elsewhere else base / file
                 found.append((name, path))

@@ -78,6 +78,7 @@ def test_a_file_that_would_suffer_is_left_alone(mcp: Home, text: str) -> None:
         (("s", "http://h", "--workspace", "nowhere"), "nowhere"),
         (("", "--", "x"), "name"),
         (("s",), "URL"),
+        (("s", "http://h", "--", "a"), "'a'"),
     ],
 )
 def test_what_cannot_work_is_not_written(mcp: Home, arguments: tuple[str, ...], named: str) -> None:

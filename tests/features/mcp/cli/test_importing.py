@@ -101,7 +101,11 @@ def test_servers_of_a_project_are_those_of_the_workspace(mcp: Home) -> None:
     projects = {str(mcp.workspace): {"mcpServers": {"here": STDIO}}}
     projects["/elsewhere"] = {"mcpServers": {"there": STDIO}}
     mcp.write(".claude.json", {"projects": projects})
-    mcp.write("ws/.vscode/mcp.json", {"servers": {"v": {"command": "${workspaceFolder}/x"}}})
+    file = mcp.write("ws/.vscode/mcp.json", {"servers": {"v": {"command": "${workspaceFolder}/x"}}})
+    untrusted = mcp("import", "--dry-run")
+    assert untrusted.out.split()[0] == "here" and str(file) in untrusted.err
+    assert "\nv " not in untrusted.out and mcp("import", "--dry-run", str(file)).out[:2] == "v "
+    mcp.toolcrib("trust")
     assert mcp("import").status == 0
     assert mcp.entries == {"here": STDIO, "v": {"command": f"{mcp.workspace}/x"}}
 

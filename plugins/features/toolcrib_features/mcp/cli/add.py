@@ -13,6 +13,8 @@ from toolcrib_features.mcp.edit import add_servers
 from toolcrib_features.mcp.entries import JSON_KEYS, read_entry
 from toolcrib_features.mcp.expand import references
 
+_URL = re.compile("https?://", re.IGNORECASE)
+
 
 class _Add(click.Command):
     """Says where the options of the server belong."""
@@ -93,7 +95,9 @@ def command(
 
 def _entry(target: tuple[str, ...], options: dict[str, Any]) -> dict[str, Any]:
     """The entry as it is written into the file; what was not said is left out."""
-    reached = len(target) == 1 and re.match(r"https?://", target[0], re.IGNORECASE)
+    reached = len(target) == 1 and _URL.match(target[0])
+    if len(target) > 1 and _URL.match(target[0]):
+        raise click.UsageError(f"a URL takes no arguments, but there is {target[1]!r} behind it")
     entry: dict[str, Any]
     if reached:
         entry = {"type": options["transport"] or "http", "url": target[0]}

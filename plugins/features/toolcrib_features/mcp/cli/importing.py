@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from toolcrib import ToolcribError
+from toolcrib import ToolcribError, open_session
 from toolcrib_features.mcp.cli.shared import chosen_file, printable, tell
 from toolcrib_features.mcp.edit import add_servers, names_in
 from toolcrib_features.mcp.importing import CLIENTS, Candidate, candidates, locations
@@ -40,7 +40,7 @@ def command(
     PATH is a file in the way of one of them; without it their usual places are looked at.
     """
     root = Path(workspace).absolute()
-    places = [(client or "", Path(path))] if path else locations(os.environ, root, client)
+    places = [(client or "", Path(path))] if path else _places(root, client)
     there = [(one, file) for one, file in places if os.path.lexists(file)]
     if not there:
         missing = path or f"the places of {client or 'clients that are known'}"
@@ -74,3 +74,16 @@ def command(
         return
     add_servers(file, {name: one.entry for name, one in taken.items()}, replace=replace, mode=mode)
     tell(f"{len(taken)} written to {file}; `toolcrib mcp test NAME` tries one")
+
+
+def _places(root: Path, client: str | None) -> list[tuple[str, Path]]:
+    """The usual places; those of a project that is not trusted would start what it likes."""
+    places = locations(os.environ, root, client)
+    if open_session(root, runtime="local").settings.workspace_trusted:
+        return places
+    users = locations(os.environ, None, client)
+    own = {file for _, file in users}
+    for _, file in places:
+        if os.path.lexists(file) and file not in own:
+            tell(f"skipped {file}: the workspace is not trusted; name the file to import it")
+    return users
