@@ -74,7 +74,9 @@ class ServerConfig:
     @cached_property
     def identity(self) -> str:
         """Tells servers apart that only share a name; secrets have no part in it."""
-        parts = [self.name, self.transport, self.command, list(self.args), self.cwd, self.url]
+        # As it is written, for a token in an argument may be another one tomorrow.
+        program = list(self.written or (self.command, *self.args)) if self.command else []
+        parts = [self.name, self.transport, program, self.cwd, self.url]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:24]
 
 

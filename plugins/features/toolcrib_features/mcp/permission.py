@@ -7,9 +7,13 @@ from toolcrib_features.mcp.tool import McpExecution
 
 
 def ask_before_destroying(call: ToolCall) -> Ask | None:
-    """Ask each time; to stand before `session-approval-history`, which would remember a yes."""
+    """Ask each time, unless the user wants no questions (`yolo`).
+
+    To stand before `session-approval-history`, which would remember a yes.
+    """
     execution = call.execution
-    if isinstance(execution, McpExecution) and execution.destructive:
+    unasked = call.session is not None and call.session.mode == "yolo"
+    if isinstance(execution, McpExecution) and execution.destructive and not unasked:
         return Ask("its server says that it may destroy something")
     return None
 

@@ -78,6 +78,8 @@ class Member:
     withheld: tuple[WithheldTool, ...] = ()
     made: dict[tuple[str, str], ToolContribution] = field(factory=dict)
     """The contributions by name and hash, so that a tool that stays is the same object."""
+    extras: tuple[ToolContribution, ...] = ()
+    extras_for: tuple[str, ...] = ()
 
     @property
     def usable(self) -> bool:
@@ -351,7 +353,7 @@ class McpServers:
                 taken[name] = tool.name
                 offered.append(self._contribution(member, tool, name))
         self._collided(member, tuple(collisions))
-        offered += self._extras(member, taken.keys() | holders.keys())
+        offered += [extra for extra in self._extras(member) if extra.name not in holders | taken]
         for name in (*taken, *(tool.name for tool in offered)):
             holders[name] = member
         return tuple(offered), tuple(withheld)
@@ -382,6 +384,16 @@ class McpServers:
             )
             member.made[name, tool.hash] = made
         return made
+
+    def _extras(self, member: Member) -> tuple[ToolContribution, ...]:
+        """The tools for what a server has beside its own: resources and prompts."""
+        offers = member.known.offers
+        if offers and offers != member.extras_for:
+            from toolcrib_features.mcp.extras import extras
+
+            made = extras(member.config, offers, lambda: self._server(member), taken=())
+            member.extras, member.extras_for = tuple(made), offers
+        return member.extras if offers else ()
 
     def _collided(self, member: Member, collisions: tuple[Collision, ...]) -> None:
         """Note what is not registered for its name, and tell those who follow once."""
