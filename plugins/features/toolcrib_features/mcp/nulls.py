@@ -9,6 +9,7 @@ from attrs import define
 
 MAX_DEPTH = 64
 _MAX_REFERENCES = 32
+_MAX_NODES = 500
 _UNKNOWN: Mapping[str, Any] = {}
 """Stands for a schema of which nothing is known, so that anything may be allowed."""
 _ALTERNATIVES = ("anyOf", "oneOf")
@@ -30,7 +31,8 @@ class _Nulls:
     def cleaned(self, value: Any, schemas: list[Any], depth: int) -> Any:
         if depth > MAX_DEPTH or not isinstance(value, dict | list):
             return value
-        nodes = [node for schema in schemas for node in self._nodes(schema, 0)]
+        seen: set[int] = set()
+        nodes = [node for schema in schemas for node in self._nodes(schema, seen)]
         if isinstance(value, list):
             return [
                 self.cleaned(item, list(_of_item(nodes, index)), depth + 1)
@@ -41,19 +43,20 @@ class _Nulls:
         for name, inner in value.items():
             said = list(_of_property(nodes, name))
             spare = inner is None and said and name not in required
-            if not spare or any(self._allows_null(each, 0) for each in said):
+            if not spare or any(self._allows_null(each, {}) for each in said):
                 kept[name] = self.cleaned(inner, said, depth + 1)
         return kept
 
-    def _nodes(self, schema: Any, depth: int) -> Iterator[Mapping[str, Any]]:
-        """A schema with all that speaks of the same value beside it."""
+    def _nodes(self, schema: Any, seen: set[int]) -> Iterator[Mapping[str, Any]]:
+        """A schema with all that speaks of the same value beside it, once each."""
         node = self._resolved(schema)
-        if not isinstance(node, Mapping) or depth > _MAX_REFERENCES:
+        if not isinstance(node, Mapping) or id(node) in seen or len(seen) > _MAX_NODES:
             return
+        seen.add(id(node))
         yield node
         for keyword in ("allOf", *_ALTERNATIVES):
             for branch in _list(node.get(keyword)):
-                yield from self._nodes(branch, depth + 1)
+                yield from self._nodes(branch, seen)
 
     def _required(self, schemas: list[Any]) -> set[str]:
         """What has to be there in any case; a branch that wants more is not the only one."""
@@ -67,12 +70,17 @@ class _Nulls:
                         names.update(n for n in _list(part.get("required")) if isinstance(n, str))
         return names
 
-    def _allows_null(self, schema: Any, depth: int) -> bool:
+    def _allows_null(self, schema: Any, known: dict[int, bool]) -> bool:
         node = self._resolved(schema)
         if not isinstance(node, Mapping):
             return node is not False
-        if depth > _MAX_REFERENCES:
-            return True
+        if id(node) not in known:
+            # In a circle, what is asked about already takes nothing away from the answer.
+            known[id(node)] = True
+            known[id(node)] = len(known) > _MAX_NODES or self._all_allow_null(node, known)
+        return known[id(node)]
+
+    def _all_allow_null(self, node: Mapping[str, Any], known: dict[int, bool]) -> bool:
         kinds = node.get("type")
         if kinds is not None and "null" not in (kinds if isinstance(kinds, list) else [kinds]):
             return False
@@ -80,10 +88,10 @@ class _Nulls:
             return False
         if "const" in node and node["const"] is not None:
             return False
-        if not all(self._allows_null(each, depth + 1) for each in _list(node.get("allOf"))):
+        if not all(self._allows_null(each, known) for each in _list(node.get("allOf"))):
             return False
         return all(
-            any(self._allows_null(each, depth + 1) for each in _list(node[keyword]))
+            any(self._allows_null(each, known) for each in _list(node[keyword]))
             for keyword in _ALTERNATIVES
             if _list(node.get(keyword))
         )
