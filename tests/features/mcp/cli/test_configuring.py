@@ -24,7 +24,7 @@ def test_a_command_is_added_listed_and_removed(mcp: Home) -> None:
     }
     assert stat.S_IMODE(mcp.file.stat().st_mode) == 0o600
     mcp.variables["TOKEN"] = "s3cret"
-    (listed,) = mcp("list", "--json").json
+    (listed,) = mcp("list", "--no-connect", "--json").json
     assert (listed["name"], listed["state"], listed["problem"]) == ("fs", "configured", None)
     assert (listed["target"], listed["env_keys"]) == ("npx -y s", ["A", "TOKEN"])
     assert listed["source"] == f"{mcp.file}:3"
@@ -91,10 +91,10 @@ def test_the_file_of_a_workspace_counts_once_it_is_trusted(mcp: Home) -> None:
     added = mcp("add", "s", "--workspace", ".", "--", "x")
     assert added.status == 0 and "trust" in added.err
     assert not mcp.file.exists()
-    listed = mcp("list", "--json")
+    listed = mcp("list", "--no-connect", "--json")
     assert listed.json == [] and "not trusted" in listed.err
     mcp.toolcrib("trust")
-    assert [one["name"] for one in mcp("list", "--json").json] == ["s"]
+    assert [one["name"] for one in mcp("list", "--no-connect", "--json").json] == ["s"]
     assert mcp("remove", "s", "--workspace", ".").status == 0
 
 
@@ -124,8 +124,8 @@ def test_several_processes_lose_nothing(mcp: Home) -> None:
 def test_a_list_is_for_people_too_and_shows_no_secret_and_moves_no_cursor(mcp: Home) -> None:
     entry = {"command": "x", "args": ["--api-key", "s3cret", "\x1b[2J"], "env": {"K": "s3cret"}}
     mcp.write("config/toolcrib/mcp.json", {"mcpServers": {"s": entry, "t": {"url": 3}}})
-    listed = mcp("list")
-    assert listed.status == 0 and "s3cret" not in listed.out + mcp("list", "--json").out
+    listed = mcp("list", "--no-connect")
+    assert listed.status == 0 and "s3cret" not in listed.out + mcp("list", "--no-connect", "--json").out
     assert "\x1b" not in listed.out
     assert [line.split("\t")[:2] for line in listed.out.splitlines()] == [
         ["s", "configured"],

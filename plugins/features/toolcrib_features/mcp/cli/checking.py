@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable, Iterable
 from importlib.util import find_spec
+from typing import Literal
 
 from attrs import field, frozen
 
@@ -10,6 +13,9 @@ from toolcrib import Session, StateError
 from toolcrib_features.mcp.memory import Remembered, ServerMemory
 from toolcrib_features.mcp.model import ServerConfig, ServerError, ServerNeedsLogin, State
 from toolcrib_features.mcp.oauth.logins import Logins
+
+CheckState = State | Literal["configured"]
+"""`configured`: nobody has tried it."""
 
 
 @frozen(kw_only=True)
@@ -25,12 +31,25 @@ class Check:
     """
 
     config: ServerConfig
-    state: State
+    state: CheckState
     error: str | None = None
     title: str = ""
     protocol: str = ""
     noise: int = 0
     known: Remembered = field(factory=Remembered)
+
+
+async def check_all(
+    session: Session, configs: Iterable[ServerConfig], done: Callable[[Check], None]
+) -> list[Check]:
+    """Check servers at the same time; `done` is given each as it is found."""
+
+    async def one(config: ServerConfig) -> Check:
+        found = await check(session, config)
+        done(found)
+        return found
+
+    return await asyncio.gather(*map(one, configs))
 
 
 async def check(session: Session, config: ServerConfig) -> Check:

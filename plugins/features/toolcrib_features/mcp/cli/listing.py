@@ -1,19 +1,21 @@
-"""`toolcrib mcp list`: every configured server."""
+"""`toolcrib mcp list`: every configured server, and how it is."""
 
 from __future__ import annotations
 
+import asyncio
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import click
 
 from toolcrib import open_session
+from toolcrib_features.mcp.cli.checking import Check, CheckState, check_all
 from toolcrib_features.mcp.cli.shared import printable, tell
 from toolcrib_features.mcp.layers import read_servers
 from toolcrib_features.mcp.model import ServerConfig
 
-_COLUMNS = ("name", "state", "transport", "target", "configured in", "problem")
+_COLUMNS = ("name", "state", "tools", "transport", "target", "configured in", "problem")
 
 
 @click.command(
@@ -21,6 +23,7 @@ _COLUMNS = ("name", "state", "transport", "target", "configured in", "problem")
 Examples:
   toolcrib mcp list
   toolcrib mcp list --workspace ~/src/app --json
+  toolcrib mcp list --no-connect
 """
 )
 @click.option(
@@ -30,49 +33,83 @@ Examples:
     show_default=True,
     help="The folder whose servers are listed, beside the user's.",
 )
+@click.option("--no-connect", is_flag=True, help="Only say what is configured.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
 @click.pass_context
-def command(ctx: click.Context, workspace: str, as_json: bool) -> None:
-    """List the configured servers, where each is configured, and what is wrong with it.
+def command(ctx: click.Context, workspace: str, no_connect: bool, as_json: bool) -> None:
+    """List the configured servers, where each is configured, and how it is.
 
-    Values of variables and headers are never shown. `toolcrib mcp test` connects to a server.
+    Connects to all of them at the same time and disconnects again; what they list is remembered,
+    as by `toolcrib mcp test`. Values of variables and headers are never shown.
     """
     session = open_session(workspace, autoload=(ctx.obj or {}).get("autoload", True))
     servers = read_servers(session)
     for notice in servers.notices:
         tell(f"note: {notice}")
+    if no_connect:
+        found = [Check(config=one, state=_state(one), error=one.problem) for one in servers.configs]
+    else:
+        found = asyncio.run(check_all(session, servers.configs, _progress(len(servers.configs))))
     if as_json:
         import json
 
-        records = [_record(one) for one in servers.configs]
+        records = [_record(one) for one in found]
         sys.stdout.write(json.dumps(records, indent=2) + "\n")
     elif not servers.configs:
         tell("no server is configured; `toolcrib mcp add` adds one, `toolcrib mcp import` several")
     else:
-        _print_table([_row(one) for one in servers.configs])
+        _print_table([_row(one) for one in found])
 
 
-def _state(config: ServerConfig) -> str:
+def _progress(count: int) -> Callable[[Check], None]:
+    """Counts the servers at a terminal, since one may take half a minute."""
+    done = 0
+
+    def tell_count(found: Check) -> None:
+        nonlocal done
+        done += 1
+        if sys.stderr.isatty():
+            end = "\r" if done < count else "\r\x1b[K"
+            click.echo(f"{done} of {count} servers{end}", nl=False, err=True)
+
+    return tell_count
+
+
+def _state(config: ServerConfig) -> CheckState:
     if not config.enabled:
         return "disabled"
     return "failed" if config.problem else "configured"
 
 
-def _row(config: ServerConfig) -> tuple[str, ...]:
+def _row(found: Check) -> tuple[str, ...]:
+    config = found.config
     return (
         config.name,
-        _state(config),
+        found.state,
+        str(len(found.known.listed or ())) if found.state == "connected" else "",
         config.transport,
         config.target,
         config.source,
-        config.problem or "",
+        _problem(found),
     )
 
 
-def _record(config: ServerConfig) -> dict[str, Any]:
+def _problem(found: Check) -> str:
+    if found.state == "needs-auth":
+        return f"toolcrib mcp login {found.config.name}"
+    if found.known.changed:
+        return f"changed tools: toolcrib mcp accept {found.config.name}"
+    return found.error or ""
+
+
+def _record(found: Check) -> dict[str, Any]:
+    config = found.config
     return {
         "name": config.name,
-        "state": _state(config),
+        "state": found.state,
+        "tools": [tool.name for tool in found.known.listed or ()],
+        "quarantined": dict(found.known.quarantined),
+        "changed": sorted(found.known.changed),
         "enabled": config.enabled,
         "transport": config.transport,
         "target": config.target,
@@ -89,7 +126,7 @@ def _record(config: ServerConfig) -> dict[str, Any]:
         "trusted": config.trusted,
         "pinned": config.pinned,
         "source": config.source,
-        "problem": config.problem,
+        "problem": found.error,
     }
 
 

@@ -1,0 +1,1 @@
+"""The plugin that lets tools of trusted servers read unasked."""
