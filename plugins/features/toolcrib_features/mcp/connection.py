@@ -137,7 +137,7 @@ class Connection:
         self.on_tools_changed: Callable[[], None] | None = None
         owner = asyncio.create_task(self._own())
         _owners.add(owner)
-        owner.add_done_callback(_owners.discard)
+        owner.add_done_callback(self._ended)
 
     @property
     def side(self) -> ClientSide | None:
@@ -297,11 +297,14 @@ class Connection:
                         tasks.cancel_scope.cancel()
         except Exception as error:
             self._failure = self._translated(error)
-        finally:
-            self._over.set()
-            if not self.why_closed:
-                self.why_closed = str(self._failure or self._server.why_ended())
-            self.closed.set()
+
+    def _ended(self, owner: asyncio.Task[None]) -> None:
+        """Not the task's own last words: one that is cancelled at once never says a thing."""
+        _owners.discard(owner)
+        self._over.set()
+        if not self.why_closed:
+            self.why_closed = str(self._failure or self._server.why_ended())
+        self.closed.set()
 
     def _session_over(self, streams: Any) -> Session:
         self._session = Session(
