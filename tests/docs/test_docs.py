@@ -93,6 +93,8 @@ class Reader:
         kept = {k: v for k, v in os.environ.items() if not k.startswith(("TOOLCRIB", "PYTHON"))}
         return {
             **kept,
+            # Programs that the documents need are installed beside the interpreter.
+            "PATH": os.pathsep.join([os.path.dirname(sys.executable), kept.get("PATH", "")]),
             "HOME": str(self.home),
             "XDG_CONFIG_HOME": str(self.home / "config"),
             "TOOLCRIB_STATE": str(self.home / "state"),
