@@ -142,9 +142,12 @@ class McpServers:
             if find_spec("mcp") is None and config.problem is None:
                 config = evolve(config, problem="a package is missing: install toolcrib[mcp]")
             if member is None or member.config != config:
-                if member is not None:
-                    self._end(member)
+                before = member
                 member = Member(config, ServerMemory(self._session.state_folder, config))
+                if before is not None:
+                    self._end(before)
+                    # What is in the table is still theirs, until it is chosen anew.
+                    member.offered, member.withheld = before.offered, before.withheld
             self._remember(member)
             members[name] = member
         self._members = members
