@@ -12,6 +12,7 @@ from toolcrib._version import __version__
 
 if TYPE_CHECKING:
     from toolcrib.accesses import Accesses as Accesses
+    from toolcrib.agent import Agent as Agent
     from toolcrib.agent import ToolInfo as ToolInfo
     from toolcrib.approvals.files import edit_file as edit_file
     from toolcrib.config.folders import config_folder as config_folder
@@ -132,7 +133,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "toolcrib.accesses": ["Accesses"],
-    "toolcrib.agent": ["ToolInfo"],
+    "toolcrib.agent": ["Agent", "ToolInfo"],
     "toolcrib.approvals.files": ["edit_file"],
     "toolcrib.config.folders": ["config_folder", "state_folder"],
     "toolcrib.config.settings": ["Settings"],

@@ -61,13 +61,18 @@ class Refusal:
     remedy: str
 
 
-def policy_refusal(name: str, source: Source, on: Conditions) -> Refusal | None:
-    """The layer of the tool policy that forbids a tool, or None; asked again at each call."""
-    refusal = _layer_refusal("workspace", name, source, on.workspace_policy, on)
+def policy_refusal(
+    name: str, source: Source, on: Conditions, *, listed: bool = False
+) -> Refusal | None:
+    """The layer of the tool policy that forbids a tool, or None; asked again at each call.
+
+    One that counts as `listed` passes the lists of allowed tools.
+    """
+    refusal = _layer_refusal("workspace", name, source, on.workspace_policy, on, listed)
     if refusal is not None:
         return refusal
     profile = on.profile_policy
-    if not lists_tool(profile, name, source):
+    if not (listed or lists_tool(profile, name, source)):
         return Refusal(
             "profile",
             f"the profile {on.profile!r} does not list it",
@@ -84,9 +89,11 @@ def policy_refusal(name: str, source: Source, on: Conditions) -> Refusal | None:
     return None
 
 
-def global_refusal(name: str, source: Source, on: Conditions) -> Refusal | None:
+def global_refusal(
+    name: str, source: Source, on: Conditions, *, listed: bool = False
+) -> Refusal | None:
     """What the user's configuration and the host say of a tool; None is no objection."""
-    refusal = _layer_refusal("user", name, source, on.global_policy, on)
+    refusal = _layer_refusal("user", name, source, on.global_policy, on, listed)
     if refusal is not None:
         return refusal
     if name in on.session_disabled:
@@ -100,11 +107,12 @@ def _layer_refusal(
     source: Source,
     policy: ToolPolicy,
     on: Conditions,
+    listed: bool,
 ) -> Refusal | None:
     """What `[tools]` in the file of the workspace or the user says of a tool."""
     scope: RuleScope = "project" if layer == "workspace" else "user"
     whose = "the workspace's [tools]" if layer == "workspace" else "[tools]"
-    if not lists_tool(policy, name, source):
+    if not (listed or lists_tool(policy, name, source)):
         place = _at(on.locate("", scope, "tools", "enabled"))
         return Refusal(
             "workspace" if layer == "workspace" else "tools.enabled",
@@ -273,10 +281,11 @@ class Activation:
                 "use a runtime that offers it",
             )
         source = _source(record, contribution)
+        listed = _always_listed(record, contribution)
         return (
-            policy_refusal(name, source, on)
+            policy_refusal(name, source, on, listed=listed)
             or self._when(record, contribution, on)
-            or global_refusal(name, source, on)
+            or global_refusal(name, source, on, listed=listed)
         )
 
     def _when(
@@ -348,6 +357,7 @@ class Activation:
             domain=contribution.domain,
             plugin=record.name,
             requires=contribution.requires,
+            always_listed=_always_listed(record, contribution),
         )
         self._active[contribution.name] = _Active(contribution, self._registry.add(entry))
         return None
@@ -418,6 +428,10 @@ def _blocked(by: str, on: Conditions) -> Refusal:
         f"the plugin is blocked ({by!r} in [plugins] blocked)",
         f"remove {by!r} from [plugins] blocked{_at(place)}",
     )
+
+
+def _always_listed(record: PluginRecord, contribution: ToolContribution) -> bool:
+    return record.builtin and contribution.always_listed
 
 
 def _source(record: PluginRecord, contribution: ToolContribution) -> Source:

@@ -26,7 +26,7 @@ from toolcrib.plugins.hook_calls import HookTable, discard
 from toolcrib.plugins.loader import describe
 from toolcrib.policy import ToolPolicy, suggest
 from toolcrib.profiles import Profile
-from toolcrib.registry import ToolRegistry
+from toolcrib.registry import SELECT_TOOLS, RegisteredTool, ToolRegistry
 from toolcrib.runtimes import Generation
 from toolcrib.services import Scope
 
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from toolcrib.pipeline.executor import Executor
     from toolcrib.pipeline.flight import Completion
     from toolcrib.pipeline.scheduler import Scheduler
+    from toolcrib.selection import ToolSelection
     from toolcrib.session import Session
     from toolcrib.truncation import OutputStore
 
@@ -73,6 +74,8 @@ class Agent:
         self._on: Conditions | None = None
         self._refusals: dict[tuple[str, str], str | None] = {}
         self._evaluated = False
+        self._selection: ToolSelection | None = None
+        self.scope.add_value(Agent, self)
 
     def refresh(self, reason: str, *, renew: Renewal | None = None) -> None:
         """Evaluate which tools the agent has, after something that decides it has changed.
@@ -100,6 +103,8 @@ class Agent:
     def _evaluate(self, reason: str, renew: Renewal | None = None) -> None:
         self._evaluated = True
         changes = self._activation.evaluate(renew=renew)
+        if self._selection is None and SELECT_TOOLS in self.registry:
+            self._select_tools()
         if changes and self.observed:
             from toolcrib.contract.events import ToolListUpdated
 
@@ -113,32 +118,50 @@ class Agent:
                 )
             )
 
+    def _select_tools(self) -> None:
+        """Have deferred tools announced and loaded, from the first time on that this is wanted."""
+        from toolcrib.selection import ToolSelection
+
+        self._selection = ToolSelection(self.registry, self._info)
+        self.session.messages.add_source(self._selection)
+
+    @property
+    def selection(self) -> ToolSelection | None:
+        """The tools that are loaded on demand; None when none is, and deferred ones are listed."""
+        return self._selection if SELECT_TOOLS in self.registry else None
+
     def note_observers(self) -> None:
         """Find out whether anybody follows the events; without anybody none is made."""
         self.observed = self.session.has_listeners or bool(self.hooks.all("observe"))
 
     def tools(self) -> list[ToolInfo]:
         """The active tools in name order, their descriptions rendered now."""
-        listed = []
-        for entry in self.registry:
-            try:
-                description, parameters = _described(entry.tool)
-            except (Exception, SystemExit) as error:
-                problem = f"its description or schema cannot be made: {describe(error)}"
-                self._activation.withdraw(entry.name, problem)
-                continue
-            listed.append(
-                ToolInfo(
-                    entry.name,
-                    entry.source,
-                    entry.disclosure,
-                    entry.domain,
-                    entry.plugin,
-                    description,
-                    parameters,
-                )
-            )
-        return listed
+        return [info for entry in self.registry if (info := self._info(entry)) is not None]
+
+    def model_tools(self) -> list[ToolInfo]:
+        """Those that a model is given with each request; see `Session.model_tools`."""
+        if self.selection is None:
+            return self.tools()
+        inline = [entry for entry in self.registry if entry.disclosure == "inline"]
+        return [info for entry in inline if (info := self._info(entry)) is not None]
+
+    def _info(self, entry: RegisteredTool) -> ToolInfo | None:
+        """An active tool as it is listed; one that cannot be described is withdrawn."""
+        try:
+            description, parameters = _described(entry.tool)
+        except (Exception, SystemExit) as error:
+            problem = f"its description or schema cannot be made: {describe(error)}"
+            self._activation.withdraw(entry.name, problem)
+            return None
+        return ToolInfo(
+            entry.name,
+            entry.source,
+            entry.disclosure,
+            entry.domain,
+            entry.plugin,
+            description,
+            parameters,
+        )
 
     def decisions(self) -> list[Decision]:
         """What became of every contribution, by name."""
@@ -177,12 +200,15 @@ class Agent:
     def generation(self) -> Generation:
         return self.session.binding.stay.generation
 
-    def refusal(self, name: str, source: Source) -> str | None:
+    def refusal(self, entry: RegisteredTool) -> str | None:
         """Why the tool policy forbids a registered tool, in words for the model, or None."""
+        name, source, listed = entry.name, entry.source, entry.always_listed
         key = (name, source)
         if key not in self._refusals:
             on = self._conditions()
-            refusal = policy_refusal(name, source, on) or global_refusal(name, source, on)
+            refusal = policy_refusal(name, source, on, listed=listed) or global_refusal(
+                name, source, on, listed=listed
+            )
             self._refusals[key] = (
                 f"Tool {name!r} is disabled by the active tool policy: {refusal.reason}."
                 if refusal
@@ -192,8 +218,12 @@ class Agent:
 
     def explain_missing(self, name: str) -> str:
         decision = self._activation.decision(name)
+        known = self.table.missing(name) if decision.filter == "unknown" else None
+        if self._selection is not None and known is None:
+            loaded = self._selection.explain_missing(decision)
+            if loaded is not None:
+                return loaded
         if decision.filter == "unknown":
-            known = self.table.missing(name)
             near = () if known else suggest(name, self.registry.names())
             return unknown_tool(name, near, known)
         return unknown_tool(name, (), f"{decision.reason}.")
@@ -294,6 +324,10 @@ class _Context:
     @property
     def environment(self) -> Mapping[str, str]:
         return self._session.environment
+
+    @property
+    def model_capabilities(self) -> frozenset[str]:
+        return self._session.model_capabilities
 
     def section(self, name: str) -> Mapping[str, Any]:
         return self._session.section(name)

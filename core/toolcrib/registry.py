@@ -10,13 +10,17 @@ from attrs import define, field
 from toolcrib.contract.contribution import Disclosure, Source
 from toolcrib.contract.tool import ToolLike
 
+SELECT_TOOLS = "select_tools"
+"""The tool that loads others: while it is active, deferred tools are given to a model on demand."""
+
 
 @define(eq=False)
 class RegisteredTool:
     """An active tool with what the pipeline works out of it once.
 
     `check` and `structure` are made from the schema at the first call, and again when the tool
-    swaps its schema. `repair` is the tool's own `repair_arguments`, if it has one.
+    swaps its schema. `repair` is the tool's own `repair_arguments`, if it has one. A tool that is
+    `always_listed` passes lists of allowed tools.
     """
 
     name: str
@@ -26,6 +30,7 @@ class RegisteredTool:
     domain: str = "other"
     plugin: str = ""
     requires: frozenset[str] = frozenset()
+    always_listed: bool = False
     schema: Mapping[str, Any] | None = field(default=None, init=False, repr=False)
     check: Callable[[Any], str | None] | None = field(default=None, init=False, repr=False)
     structure: Callable[[Any], Any] | None = field(default=None, init=False, repr=False)

@@ -67,6 +67,7 @@ class Session:
         runtime: str | Runtime | None = None,
         overrides: Mapping[str, Any] | None = None,
         interact: InteractionHandler | None = None,
+        model_capabilities: Iterable[str] = (),
         owns_crib: bool = False,
     ) -> None:
         crib.require_permissions()
@@ -81,6 +82,7 @@ class Session:
         self._overrides = overrides
         self._interact = interact
         self.environment = environment
+        self.model_capabilities = frozenset(model_capabilities)
         self.disabled_tools: frozenset[str] = frozenset()
         self.blocked_plugins = frozenset(settings.plugins.blocked)
         self.awaiting: set[Approved] = set()
@@ -116,6 +118,14 @@ class Session:
     def tools(self) -> list[ToolInfo]:
         """The active tools of the main agent, in name order."""
         return self.main.tools()
+
+    def model_tools(self) -> list[ToolInfo]:
+        """The tools to send along with each request to the model, in name order.
+
+        While tools are loaded on demand, those that are deferred are not among them, whether they
+        are loaded or not: loading one leaves the list as it is. Otherwise it is `tools()`.
+        """
+        return self.main.model_tools()
 
     def explain(self, name: str) -> Decision:
         """Why a tool is or is not active, and what would change it."""
@@ -203,6 +213,11 @@ class Session:
             from toolcrib.contract.events import PermissionModeChanged
 
             self.emit(PermissionModeChanged(before=before, mode=mode))
+
+    def use_model(self, capabilities: Iterable[str]) -> None:
+        """Say what the model can do now; tools may depend on it."""
+        self.model_capabilities = frozenset(capabilities)
+        self.main.refresh("model")
 
     def use_profile(self, name: str) -> None:
         """Give the main agent another profile; raises ConfigError when there is none."""
@@ -386,13 +401,16 @@ class Session:
         scope = self.main.scope
         return scope.get(Tasks) if scope.offers(Tasks) else None  # type: ignore[type-abstract]
 
-    def context_messages(self) -> list[ContextMessage]:
+    def context_messages(self, turn_id: str | None = None) -> list[ContextMessage]:
         """What the model has to be told since the last time, such as the ends of its tasks.
 
         Put them into the conversation before the next request to the model. They count as
-        delivered from now on: none of them comes again, in this session or one after it.
+        delivered from now on: none of them comes again, in this session or one after it. With
+        `turn_id`, a turn is told only at its first request which tools can be loaded.
         """
         _ = self.tasks  # those of an earlier session have news too
+        if self.main.selection is not None:
+            self.main.selection.turn_id = turn_id
         return self.messages.take()
 
     def return_messages(self, messages: Iterable[ContextMessage | str]) -> None:
@@ -402,6 +420,27 @@ class Session:
         """
         _ = self.tasks  # those of an earlier session may be meant
         self.messages.give_back(messages)
+
+    def forget_context(self, kept: Iterable[ContextMessage | Mapping[str, Any]] = ()) -> None:
+        """The conversation was compacted, or goes on from an earlier session.
+
+        Which tools can be loaded is announced anew, and what was loaded counts as loaded no more,
+        but for what messages say that are still in the conversation: `kept`, by themselves or by
+        their `origin`, in their order.
+        """
+        if self.main.selection is not None:
+            self.main.selection.forget(m if isinstance(m, Mapping) else m.origin for m in kept)
+
+    def outgoing(self, messages: Iterable[ContextMessage]) -> list[ContextMessage]:
+        """What of these may be sent to the model now, for a conversation that is kept whole.
+
+        Definitions of tools that are not active are left out, and everything about loading tools
+        while none is loaded on demand. The others are the same objects.
+        """
+        from toolcrib.selection import outgoing
+
+        fitting = (outgoing(message, self.main.registry) for message in messages)
+        return [message for message in fitting if message is not None]
 
     def _announce_messages(self) -> None:
         if self.main.observed:
@@ -528,6 +567,7 @@ def open_session(
     environ: Mapping[str, str] | None = None,
     overrides: Mapping[str, Any] | None = None,
     interact: InteractionHandler | None = None,
+    model_capabilities: Iterable[str] = (),
     crib: Crib | None = None,
 ) -> Session:
     """Assemble a session for a workspace; `async with` closes it at the end of the block.
@@ -546,6 +586,8 @@ def open_session(
         overrides: configuration that wins over all files, in their shape.
         interact: answers the questions of the session: approvals and others. Without it nobody can
             be asked, so what needs an approval is denied.
+        model_capabilities: what the model can do, such as `tool_use` and
+            `dynamically_loaded_tools`, for tools that depend on it; `use_model` changes it.
         crib: the plugins of an earlier session, to load them only once; whoever made it closes
             it.
 
@@ -590,5 +632,6 @@ def open_session(
         runtime=runtime,
         overrides=overrides,
         interact=interact,
+        model_capabilities=model_capabilities,
         owns_crib=owns_crib,
     )

@@ -28,6 +28,8 @@ class ActivationContext(Protocol):
     def mode(self) -> str: ...
     @property
     def environment(self) -> Mapping[str, str]: ...
+    @property
+    def model_capabilities(self) -> frozenset[str]: ...
 
     def section(self, name: str) -> Mapping[str, Any]: ...
 
@@ -62,7 +64,9 @@ class ToolContribution:
     `"package.module:Class"`, which is imported at activation and not before. `requires` names
     runtime capabilities (`fs`, `process`), `feature` the feature the tool belongs to, `when` a
     predicate over the activation context; `overrides` the tool that this one replaces. `settings`
-    maps a section of the configuration to the place of the attrs class that describes it.
+    maps a section of the configuration to the place of the attrs class that describes it. A tool
+    that is `always_listed` is active where a list of allowed tools leaves it out; this counts for
+    toolcrib's own plugins alone.
     """
 
     name: str = field(validator=_is_tool_name)
@@ -75,6 +79,7 @@ class ToolContribution:
     source: Source = "plugin"
     overrides: str | None = field(default=None, validator=_is_optional_name)
     settings: Mapping[str, str] = field(factory=dict)
+    always_listed: bool = False
 
 
 @frozen(kw_only=True)

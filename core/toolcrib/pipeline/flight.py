@@ -43,6 +43,8 @@ class Flight:
     outcome: OutcomeKind | None = None
     result: ToolResult | None = None
     metadata: Any = None
+    note: str | None = None
+    """What the pipeline adds to the note of the result."""
     stops_batch: bool = False
     generation: Generation | None = None
     awaits_tool: bool = False

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from toolcrib.contract.contribution import Source
 from toolcrib.contract.events import Event
 from toolcrib.offered import ToolTable
 from toolcrib.pipeline.scheduler import Scheduler
 from toolcrib.plugins.hook_calls import HookTable
-from toolcrib.registry import ToolRegistry
+from toolcrib.registry import RegisteredTool, ToolRegistry
 from toolcrib.runtimes import Generation
 from toolcrib.truncation import OutputStore
+
+if TYPE_CHECKING:
+    from toolcrib.selection import ToolSelection
 
 
 class Host(Protocol):
@@ -37,9 +39,11 @@ class Host(Protocol):
     @property
     def generation(self) -> Generation: ...
     @property
+    def selection(self) -> ToolSelection | None: ...
+    @property
     def observed(self) -> bool: ...
 
-    def refusal(self, name: str, source: Source) -> str | None:
+    def refusal(self, entry: RegisteredTool) -> str | None:
         """Why the tool policy forbids a registered tool, or None."""
         ...
 

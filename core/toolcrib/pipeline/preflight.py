@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from toolcrib.arguments import parse_arguments
 from toolcrib.pipeline.flight import Flight
@@ -13,6 +13,9 @@ from toolcrib.plugins.loader import describe
 from toolcrib.registry import RegisteredTool
 from toolcrib.schema import InvalidArguments, structurer
 from toolcrib.validation import validator_for
+
+if TYPE_CHECKING:
+    from toolcrib.selection import ToolSelection
 
 
 def preflight(flight: Flight, host: Host) -> None:
@@ -31,14 +34,31 @@ def preflight(flight: Flight, host: Host) -> None:
     flight.entry = entry
     call.source = entry.source
     call.domain = entry.domain
-    refusal = host.refusal(entry.name, entry.source)
+    refusal = host.refusal(entry)
     if refusal is not None:
         flight.refuse("preflight-rejected", refusal)
         return
+    unloaded = _unloaded(entry, host)
+    if unloaded is not None and not unloaded.is_announced(entry.name):
+        flight.refuse("preflight-rejected", unloaded.load_first(entry.name))
+        return
     parsed = parse_arguments(call.raw_arguments)
     problem = parsed.error or _structured(flight, entry, parsed.data)
-    if problem is not None:
+    if unloaded is not None and problem is None:
+        flight.note = unloaded.load_by_call(entry.name)
+    elif unloaded is not None:
+        flight.refuse("preflight-rejected", unloaded.load_first(entry.name))
+    elif problem is not None:
         flight.refuse("preflight-rejected", invalid_arguments(call.name, problem))
+
+
+def _unloaded(entry: RegisteredTool, host: Host) -> ToolSelection | None:
+    """What would load a tool that the model has no definition of; None when it has, or needs none.
+
+    A model that was told of a tool may guess how to call it.
+    """
+    selection = host.selection
+    return selection if selection is not None and selection.lacks(entry) else None
 
 
 def _structured(flight: Flight, entry: RegisteredTool, data: Any) -> str | None:

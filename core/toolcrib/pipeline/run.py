@@ -129,6 +129,9 @@ def shape(flight: Flight, host: Host) -> None:
     """Bring the result into its last form and announce it."""
     call = flight.call
     result = normalised(checked(flight.result, call.name))
+    if flight.note is not None:
+        note = f"{result.note}\n{flight.note}" if result.note else flight.note
+        result = attrs.evolve(result, note=note)
     output = result.output
     if result.spilled is not None or len(output) > MAX_CHARS or not isinstance(output, str):
         result = fit_budget(result, tool_name=call.name, call_id=call.id, store=host.outputs)

@@ -36,6 +36,7 @@ class ToolHarness:
         autoload: bool = False,
         environ: Mapping[str, str] | None = None,
         interact: InteractionHandler | None = None,
+        model_capabilities: Iterable[str] = (),
     ) -> None:
         self.root = root
         self.home = home or root
@@ -56,6 +57,7 @@ class ToolHarness:
             environ=self.environ,
             overrides=config,
             interact=interact,
+            model_capabilities=model_capabilities,
         )
 
     async def call(

@@ -1,0 +1,1 @@
+"""select_tools: loads tools that were announced by name."""
