@@ -20,6 +20,7 @@ from toolcrib_features.mcp.listing import make_listing, read_pages
 from toolcrib_features.mcp.model import (
     Listing,
     RequestRefused,
+    RequestTimedOut,
     ServerConfig,
     ServerError,
     ServerUnreachable,
@@ -43,8 +44,17 @@ LEAVE_SECONDS = 2.0
 """How long saying goodbye may take."""
 REQUEST_SECONDS = 60.0
 """The limit of requests that are no calls of tools."""
+OFFERS_SECONDS = 2.0
+"""How long a server may take to show whether it has any resources or prompts."""
 MAX_INSTRUCTIONS = 10_000
 _AGAIN_SECONDS = 5.0
+_OFFERS = {
+    "prompts": (("prompts/list", "prompts"),),
+    "resources": (
+        ("resources/list", "resources"),
+        ("resources/templates/list", "resourceTemplates"),
+    ),
+}
 
 OnProgress = Callable[[float, float | None, str | None], None]
 """Is given how far a call is, out of how much, and what it says."""
@@ -206,6 +216,14 @@ class Connection:
                 self._session.mirror_headers(tool.name, x_mcp_header_map(tool.input_schema))
         return Listing(tools=tuple(kept), quarantined=quarantined)
 
+    async def offers(self) -> tuple[str, ...]:
+        """What it has beside tools: `prompts`, `resources`.
+
+        Many servers announce what they have none of, so they are asked for a first page. One that
+        does not answer at once is believed.
+        """
+        return tuple([offer for offer in _OFFERS if self.has(offer) and await self._has_any(offer)])
+
     async def call(
         self,
         name: str,
@@ -365,6 +383,17 @@ class Connection:
 
     async def _all(self, method: str, key: str) -> list[Any]:
         return await read_pages(partial(self._ask, method), key)
+
+    async def _has_any(self, offer: str) -> bool:
+        for method, key in _OFFERS[offer]:
+            try:
+                if (await self._ask(method, {}, silence_s=OFFERS_SECONDS)).get(key):
+                    return True
+            except RequestTimedOut:
+                return True
+            except RequestRefused:
+                continue
+        return False
 
     async def _ask_in_rounds(self, method: str, params: Mapping[str, Any], **limits: Any) -> Answer:
         async def ask(params: Mapping[str, Any]) -> Answer:

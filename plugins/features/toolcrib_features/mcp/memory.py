@@ -44,14 +44,14 @@ class Remembered:
         pairs = ((self.accepted.get(now.name), now) for now in self.listed or ())
         return {now.name: (then, now) for then, now in pairs if then and then.hash != now.hash}
 
-    def with_listing(self, listing: Listing, offers: Iterable[str]) -> Remembered:
+    def with_listing(self, listing: Listing) -> Remembered:
         """With a new listing; what is in it for the first time counts as accepted."""
         new = {tool.name: tool for tool in listing.tools if tool.name not in self.accepted}
         return Remembered(
             listed=listing.tools,
             quarantined=dict(listing.quarantined),
             accepted={**self.accepted, **new},
-            offers=tuple(offers),
+            offers=listing.offers,
         )
 
     def with_accepted(self, tools: Iterable[ToolDefinition]) -> Remembered:
@@ -72,10 +72,9 @@ class ServerMemory:
         """What is remembered. Raises StateError when the file cannot be used."""
         return self._parsed(read_private_file(self.file, limit_bytes=LIMIT_BYTES))
 
-    def record(self, listing: Listing, offers: Iterable[str]) -> Remembered:
+    def record(self, listing: Listing) -> Remembered:
         """Remember a listing. Raises StateError when that is not possible."""
-        offers = tuple(offers)
-        return self._change(lambda known: known.with_listing(listing, offers))
+        return self._change(lambda known: known.with_listing(listing))
 
     def accept(self, tools: Iterable[ToolDefinition]) -> Remembered:
         """Accept definitions as they were shown. Raises StateError when that is not possible."""

@@ -112,10 +112,14 @@ class ToolDefinition:
 
 @frozen(kw_only=True)
 class Listing:
-    """The tools of a server, and those that cannot be used: their names with the reasons."""
+    """The tools of a server, and those that cannot be used: their names with the reasons.
+
+    `offers` is what else it has: `prompts`, `resources`.
+    """
 
     tools: tuple[ToolDefinition, ...]
     quarantined: Mapping[str, str] = field(factory=dict)
+    offers: tuple[str, ...] = ()
 
 
 class ServerError(Exception):

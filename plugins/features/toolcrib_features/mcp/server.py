@@ -8,6 +8,8 @@ import random
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import TYPE_CHECKING, Any
 
+from attrs import evolve
+
 from toolcrib_features.mcp.model import (
     Listing,
     RequestTimedOut,
@@ -200,7 +202,7 @@ class Server:
             ServerError: it does not.
         """
         connection = await self.ready()
-        listing = await connection.list_tools()
+        listing = await _listing(connection)
         if connection is self.connection:
             self._listed(listing)
 
@@ -240,7 +242,7 @@ class Server:
         connection = await self._connect()
         try:
             async with asyncio.timeout_at(end):
-                listing = await connection.list_tools()
+                listing = await _listing(connection)
         except TimeoutError:
             await connection.aclose()
             raise ServerUnreachable(f"it did not list its tools within {limit:g} s") from None
@@ -378,6 +380,11 @@ class Server:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
+
+
+async def _listing(connection: Connection) -> Listing:
+    listing = await connection.list_tools()
+    return evolve(listing, offers=await connection.offers())
 
 
 def _outcome_unknown(name: str, error: ServerError) -> ServerUnreachable:

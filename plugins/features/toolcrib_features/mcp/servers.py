@@ -236,15 +236,13 @@ class McpServers:
         """A server has said which tools it has."""
         if self._members.get(member.config.name) is not member:
             return
-        connection = member.server.connection if member.server is not None else None
-        offers = [o for o in ("prompts", "resources") if connection and connection.has(o)]
         first = member.known.listed is None
         if member.damaged is None:
             try:
-                member.known = member.memory.record(listing, offers)
+                member.known = member.memory.record(listing)
             except StateError as error:
                 # What was accepted is known all the same, as long as this session lives.
-                member.known = member.known.with_listing(listing, offers)
+                member.known = member.known.with_listing(listing)
                 self._session.report(PLUGIN, "remembering", str(error))
         self._offer("mcp.connected" if first else "mcp.updated")
 

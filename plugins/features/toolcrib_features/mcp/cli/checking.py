@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from importlib.util import find_spec
 from typing import Literal
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from toolcrib import Session, StateError
 from toolcrib_features.mcp.memory import Remembered, ServerMemory
@@ -85,14 +85,14 @@ async def _connected(session: Session, config: ServerConfig, memory: ServerMemor
         )
         try:
             listing = await connection.list_tools()
-            offers = [offer for offer in ("prompts", "resources") if connection.has(offer)]
+            listing = evolve(listing, offers=await connection.offers())
             return Check(
                 config=config,
                 state="connected",
                 title=f"{connection.server_name} {connection.server_version}".strip(),
                 protocol=connection.protocol_version,
                 noise=connection.noise,
-                known=memory.record(listing, offers),
+                known=memory.record(listing),
             )
         finally:
             await connection.aclose()
