@@ -75,7 +75,7 @@ class TestBlocks:
         assert result(text("a"), text("b\n"), text("c")).output == "a\nb\nc"
 
     def test_models_of_the_sdk_are_taken_too(self) -> None:
-        blocks = [
+        blocks: list[mcp_types.ContentBlock] = [
             mcp_types.TextContent(text="a"),
             mcp_types.EmbeddedResource(
                 resource=mcp_types.TextResourceContents(uri="x:y", text="b")
@@ -88,7 +88,9 @@ class TestBlocks:
         assert converted.output == (TextPart("a\nb"), MediaPart("image", "image/png", png()))
 
     def test_media_alone_are_between_tags_with_the_tool(self) -> None:
-        first, medium, last = result(image(png())).output
+        output = result(image(png())).output
+        assert isinstance(output, tuple)
+        first, medium, last = output
         assert isinstance(first, TextPart) and "mcp__s__t" in first.text
         assert isinstance(medium, MediaPart) and medium.data == png()
         assert last == TextPart("</mcp_tool_result>")
