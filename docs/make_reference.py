@@ -30,7 +30,13 @@ def reference() -> str:
     """The whole page."""
     with tempfile.TemporaryDirectory() as home:
         environ = {"HOME": home, "XDG_CONFIG_HOME": home, "PATH": os.environ.get("PATH", "")}
-        session = toolcrib.open_session(home, environ=environ, autoload=False)
+        environ["TOOLCRIB_FEATURE_TOOL_SELECT"] = "1"
+        session = toolcrib.open_session(
+            home,
+            environ=environ,
+            autoload=False,
+            model_capabilities=("tool_use", "dynamically_loaded_tools"),
+        )
         parts = [HEAD, *_tools(session), *_settings(session), *_commands()]
     return "\n".join(parts)
 

@@ -128,7 +128,8 @@ class Agent:
     @property
     def selection(self) -> ToolSelection | None:
         """The tools that are loaded on demand; None when none is, and deferred ones are listed."""
-        return self._selection if SELECT_TOOLS in self.registry else None
+        listed = self._selection is None or SELECT_TOOLS not in self.registry
+        return None if listed else self._selection
 
     def note_observers(self) -> None:
         """Find out whether anybody follows the events; without anybody none is made."""

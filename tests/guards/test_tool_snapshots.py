@@ -27,6 +27,7 @@ TOOLS = (
     "TaskStop",
     "WaitFor",
     "Write",
+    "select_tools",
 )
 
 
@@ -35,7 +36,11 @@ def listed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, dict[
     """The table of builtin tools with its defaults; what depends on the machine is replaced."""
     workspace = tmp_path_factory.mktemp("snapshots") / "workspace"
     workspace.mkdir()
-    session = ToolHarness(workspace).session
+    session = ToolHarness(
+        workspace,
+        environ={"TOOLCRIB_FEATURE_TOOL_SELECT": "1"},
+        model_capabilities=("dynamically_loaded_tools", "tool_use"),
+    ).session
     yield {
         tool.name: {
             "name": tool.name,

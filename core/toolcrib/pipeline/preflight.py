@@ -38,7 +38,7 @@ def preflight(flight: Flight, host: Host) -> None:
     if refusal is not None:
         flight.refuse("preflight-rejected", refusal)
         return
-    unloaded = _unloaded(entry, host)
+    unloaded = _unloaded(entry, host) if entry.disclosure == "deferred" else None
     if unloaded is not None and not unloaded.is_announced(entry.name):
         flight.refuse("preflight-rejected", unloaded.load_first(entry.name))
         return
