@@ -16,6 +16,7 @@ from benchmarks import (
     background,
     calls,
     discovery,
+    mcp_scale,
     memory,
     permissions,
     reading,
@@ -37,6 +38,7 @@ FAMILIES = (
     reading,
     shell,
     background,
+    mcp_scale,
     memory,
     soak,
 )
