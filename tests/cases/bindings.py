@@ -61,6 +61,7 @@ def _parse_arguments(raw: object) -> dict[str, Any]:
 BINDINGS: dict[str, Callable[..., Any]] = {
     dotted: _same_shape(dotted)
     for dotted in (
+        "toolcrib.mcp.naming.qualify_tool_name",
         "toolcrib.paths.is_sensitive_file",
         "toolcrib.policy.find_inactive_tool_patterns",
         "toolcrib.rules.literal_rule",
