@@ -6,6 +6,7 @@ import json
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
+from functools import partial
 from typing import Any
 
 import toolcrib
@@ -23,18 +24,20 @@ _THINGS = ("issue", "page", "repository", "invoice", "table", "message", "ticket
 
 
 async def table(lab: Lab) -> Measured:
-    """Registering all of them, and listing what is active."""
+    """The last server comes, and all that is active is listed."""
     definitions = _definitions(lab.sizes.contributions)
 
     async def floor(session: toolcrib.Session) -> None:
         json.dumps([tool.data for tool in definitions])
 
     async def ours(session: toolcrib.Session) -> None:
-        _offer(session, definitions)
+        _offer(session, definitions, SERVERS - 1)
         listed = session.tools()
         assert sum(tool.disclosure == "deferred" for tool in listed) == len(definitions)
 
-    return await _measured(lab, floor, ours, prepare=lambda session: None)
+    return await _measured(
+        lab, floor, ours, prepare=lambda s: _offer(s, definitions, *range(SERVERS - 1))
+    )
 
 
 async def announcement(lab: Lab) -> Measured:
@@ -48,7 +51,9 @@ async def announcement(lab: Lab) -> Measured:
         (message,) = session.context_messages()
         assert len(message.origin["added"]) == len(definitions)
 
-    return await _measured(lab, floor, ours, prepare=lambda s: _offer(s, definitions))
+    return await _measured(
+        lab, floor, ours, prepare=lambda s: _offer(s, definitions, *range(SERVERS))
+    )
 
 
 async def keywords(lab: Lab) -> Measured:
@@ -56,7 +61,7 @@ async def keywords(lab: Lab) -> Measured:
     definitions = _definitions(lab.sizes.contributions)
 
     def prepare(session: toolcrib.Session) -> None:
-        _offer(session, definitions)
+        _offer(session, definitions, *range(SERVERS))
         session.context_messages()
 
     async def floor(session: toolcrib.Session) -> None:
@@ -97,7 +102,7 @@ async def _measured(
         )
         async with session:
             prepare(session)
-            times = await clock(lambda s=session: floor(s)), await clock(lambda s=session: ours(s))
+            times = [await clock(partial(work, session)) for work in (floor, ours)]
             deferred = [e for e in session.main.registry if e.disclosure == "deferred"]
             compiled += sum(entry.schema is not None for entry in deferred)
         if round_:
@@ -128,8 +133,8 @@ def _definitions(count: int) -> list[ToolDefinition]:
     return made
 
 
-def _offer(session: toolcrib.Session, definitions: list[ToolDefinition]) -> None:
-    for number in range(SERVERS):
+def _offer(session: toolcrib.Session, definitions: list[ToolDefinition], *servers: int) -> None:
+    for number in servers:
         config = ServerConfig(name=f"server{number}", command="none")
         offered = []
         for definition in definitions[number::SERVERS]:
@@ -150,7 +155,7 @@ def _no_server() -> Any:
 BENCHMARKS = [
     Benchmark(
         name="mcp-table",
-        what="{s.contributions:,} MCP tools of 20 servers registered and listed",
+        what="{s.contributions:,} MCP tools listed, the last of 20 servers having come",
         floor="their definitions to JSON",
         measure=table,
         max_value=MAX_MS,

@@ -122,7 +122,9 @@ class Agent:
         """Have deferred tools announced and loaded, from the first time on that this is wanted."""
         from toolcrib.selection import ToolSelection
 
-        self._selection = ToolSelection(self.registry, self._info)
+        self._selection = ToolSelection(
+            self.registry, describe=self._description, define=self._info
+        )
         self.session.messages.add_source(self._selection)
 
     @property
@@ -149,10 +151,9 @@ class Agent:
     def _info(self, entry: RegisteredTool) -> ToolInfo | None:
         """An active tool as it is listed; one that cannot be described is withdrawn."""
         try:
-            description, parameters = _described(entry.tool)
+            description, parameters = _description(entry.tool), _parameters(entry.tool)
         except (Exception, SystemExit) as error:
-            problem = f"its description or schema cannot be made: {describe(error)}"
-            self._activation.withdraw(entry.name, problem)
+            self._withdraw(entry, error)
             return None
         return ToolInfo(
             entry.name,
@@ -163,6 +164,18 @@ class Agent:
             description,
             parameters,
         )
+
+    def _description(self, entry: RegisteredTool) -> str | None:
+        """What an active tool says of itself; one that fails to is withdrawn."""
+        try:
+            return _description(entry.tool)
+        except (Exception, SystemExit) as error:
+            self._withdraw(entry, error)
+            return None
+
+    def _withdraw(self, entry: RegisteredTool, error: BaseException) -> None:
+        problem = f"its description or schema cannot be made: {describe(error)}"
+        self._activation.withdraw(entry.name, problem)
 
     def decisions(self) -> list[Decision]:
         """What became of every contribution, by name."""
@@ -297,14 +310,20 @@ class Agent:
         return self._on
 
 
-def _described(tool: ToolLike) -> tuple[str, Mapping[str, Any]]:
+def _description(tool: ToolLike) -> str:
     """What a model is told of a tool; the tool makes it afresh and may fail to."""
-    description, parameters = tool.description, tool.parameters
+    description = tool.description
     if not isinstance(description, str):
         raise TypeError(f"the description is {description!r}, no text")
+    return description
+
+
+def _parameters(tool: ToolLike) -> Mapping[str, Any]:
+    """The schema of a tool; it may fail to make it."""
+    parameters = tool.parameters
     if not isinstance(parameters, Mapping):
         raise TypeError(f"the schema is {parameters!r}, no mapping")
-    return description, parameters
+    return parameters
 
 
 @frozen

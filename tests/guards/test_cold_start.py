@@ -16,6 +16,7 @@ LATE = {
     "rich",
     "sqlite3",
     "svcs",
+    "toolcrib.selection",
     "wcmatch",
 }
 CODE = """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, Protocol
 
 from toolcrib.contract.messages import ContextMessage
@@ -22,8 +22,6 @@ class Described(Protocol):
     """What a model is told of a tool."""
 
     @property
-    def name(self) -> str: ...
-    @property
     def description(self) -> str: ...
     @property
     def parameters(self) -> Mapping[str, Any]: ...
@@ -38,14 +36,20 @@ class ToolSelection:
 
     Args:
         registry: the agent's active tools.
-        describe: gives a tool's description and schema, or None when it proves to be broken.
+        describe: gives the description of a tool, or None when it proves to be broken.
+        define: gives also its schema, or None likewise.
     """
 
     def __init__(
-        self, registry: ToolRegistry, describe: Callable[[RegisteredTool], Described | None]
+        self,
+        registry: ToolRegistry,
+        *,
+        describe: Callable[[RegisteredTool], str | None],
+        define: Callable[[RegisteredTool], Described | None],
     ) -> None:
         self._registry = registry
         self._describe = describe
+        self._define = define
         self._told = Told()
         self._queue: set[str] = set()
         self._hashes: dict[str, tuple[RegisteredTool, str]] = {}
@@ -105,13 +109,14 @@ class ToolSelection:
         """The deferred tools, at most ten, that fit keywords best, best first."""
         from toolcrib.selection.search import search
 
-        entries = [entry for entry in self._registry if entry.disclosure == "deferred"]
-        described = [about for entry in entries if (about := self._describe(entry)) is not None]
-        return search(query, ((d.name, d.description) for d in described), limit=MAX_FOUND)
+        return search(query, self._described(), limit=MAX_FOUND)
 
     def near(self, name: str) -> tuple[str, ...]:
         """Up to three tools that a wrong name may have been meant for, the closest first."""
-        return suggest(name, self.loadable())
+        known = self.loadable()
+        server = name[: name.rfind("__") + 2]
+        same = [each for each in known if server and each.startswith(server)]
+        return suggest(name, same or known)  # to compare a thousand names takes its time
 
     def forget(self, kept: Iterable[Mapping[str, Any]]) -> None:
         """The conversation has lost all messages but those with the origins `kept`."""
@@ -137,19 +142,23 @@ class ToolSelection:
             return
         self._announced_in = self.turn_id
         known = self._told.known
-        added = [
-            (entry.name, about.description)
-            for entry in self._registry
-            if entry.disclosure == "deferred"
-            and entry.name not in known
-            and (about := self._describe(entry)) is not None
-        ]
+        added = self._described(but=known)
         # One that is listed with the others by now is not gone.
         removed = sorted(name for name in known if name not in self._registry)
         if added or removed:
             names = tuple(name for name, _ in added)
             record = Record(id=self._new_id(), added=names, removed=tuple(removed))
             yield self._delivered(record, text=texts.announcement(added, removed))
+
+    def _described(self, but: Collection[str] = ()) -> list[tuple[str, str]]:
+        """The names and descriptions of deferred tools."""
+        return [
+            (entry.name, about)
+            for entry in self._registry
+            if entry.disclosure == "deferred"
+            and entry.name not in but
+            and (about := self._describe(entry)) is not None
+        ]
 
     def _definitions(self) -> Iterable[ContextMessage]:
         tools: list[dict[str, Any]] = []
@@ -163,7 +172,7 @@ class ToolSelection:
             settled.add(name)
             if self._hashes.get(name) == (entry, told):
                 continue
-            about = self._describe(entry)
+            about = self._define(entry)
             if about is None:
                 continue
             tool = {

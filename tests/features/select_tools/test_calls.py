@@ -91,6 +91,7 @@ async def test_of_a_thousand_tools_only_those_that_are_called_are_read(
         begun.session.model_tools()
         assert len(begun.told()[0]) == 1000
         await begun.select("mcp__s3__t4", query="does 7 for 19")
+        assert sum(begun.tool(name).read for name in begun.session.main.selection.loadable()) == 0
         begun.given()
         await begun.call("mcp__s3__t4", text="x")
         await begun.call("mcp__s3__t5", txt="x")

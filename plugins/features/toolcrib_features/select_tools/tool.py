@@ -123,8 +123,9 @@ class _Choice:
 
     def _miss(self, name: str) -> None:
         """Say why there is no such tool, or which one may be meant."""
-        decision = self.agent.explain(name)
-        if decision.filter != "unknown":
+        decisions = self.agent.decisions()
+        decision = next((each for each in decisions if each.name == name), None)
+        if decision is not None:
             self.remarks.append(
                 f"{name!r} is not active: {decision.reason}. Ask the user to enable it "
                 f"({decision.remedy})."
