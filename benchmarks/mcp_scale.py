@@ -14,7 +14,7 @@ from benchmarks.lab import Lab
 from benchmarks.record import Benchmark, Measured
 from benchmarks.timing import clock, typical
 from toolcrib_features.mcp.model import ServerConfig, ToolDefinition
-from toolcrib_features.mcp.tool import McpTool
+from toolcrib_features.mcp.server_tool import McpTool
 
 SERVERS = 20
 MAX_MS = 50.0

@@ -29,7 +29,7 @@ from toolcrib_features.mcp.extras import extras
 from toolcrib_features.mcp.model import ServerConfig, ToolDefinition
 from toolcrib_features.mcp.permission import approve_reading, ask_before_destroying
 from toolcrib_features.mcp.server import Server
-from toolcrib_features.mcp.tool import McpTool
+from toolcrib_features.mcp.server_tool import McpTool
 
 SCRIPT = Path(__file__).with_name("talkative.py")
 

@@ -18,7 +18,7 @@ from toolcrib_features.mcp.model import (
     ServerUnreachable,
     ToolDefinition,
 )
-from toolcrib_features.mcp.tool import MAX_DESCRIPTION_CHARS, McpTool, failed
+from toolcrib_features.mcp.server_tool import MAX_DESCRIPTION_CHARS, McpTool, failed
 
 Begin = Callable[..., Awaitable[Any]]
 

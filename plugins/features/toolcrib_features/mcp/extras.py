@@ -21,7 +21,7 @@ from toolcrib import (
 from toolcrib_features.mcp.content import Content
 from toolcrib_features.mcp.model import ServerConfig, ServerError, ServerUnreachable, State
 from toolcrib_features.mcp.plain import line
-from toolcrib_features.mcp.tool import McpExecution, failed
+from toolcrib_features.mcp.server_tool import McpExecution, failed
 
 if TYPE_CHECKING:
     from toolcrib_features.mcp.connection import Connection

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from toolcrib import Approve, Ask, ToolCall
-from toolcrib_features.mcp.tool import McpExecution
+from toolcrib_features.mcp.server_tool import McpExecution
 
 
 def ask_before_destroying(call: ToolCall) -> Ask | None:

@@ -363,7 +363,7 @@ class McpServers:
         """The tool that has the user log in; it stands in for those of the server."""
         made = member.made.get(("authenticate", ""))
         if made is None:
-            from toolcrib_features.mcp.oauth.tool import authenticate_contribution
+            from toolcrib_features.mcp.oauth.authenticate import authenticate_contribution
 
             server = self._server(member)
             made = authenticate_contribution(member.config, self._logins, server.reconnect)
@@ -373,7 +373,7 @@ class McpServers:
     def _contribution(self, member: Member, tool: ToolDefinition, name: str) -> ToolContribution:
         made = member.made.get((name, tool.hash))
         if made is None:
-            from toolcrib_features.mcp.tool import McpTool
+            from toolcrib_features.mcp.server_tool import McpTool
 
             made = ToolContribution(
                 name=name,

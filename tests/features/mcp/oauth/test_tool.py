@@ -9,7 +9,7 @@ from attrs import evolve
 
 import toolcrib
 from toolcrib_features.mcp.model import ServerUnreachable
-from toolcrib_features.mcp.oauth.tool import authenticate_contribution
+from toolcrib_features.mcp.oauth.authenticate import authenticate_contribution
 
 if TYPE_CHECKING:
     from pathlib import Path
