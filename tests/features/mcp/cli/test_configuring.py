@@ -125,7 +125,8 @@ def test_a_list_is_for_people_too_and_shows_no_secret_and_moves_no_cursor(mcp: H
     entry = {"command": "x", "args": ["--api-key", "s3cret", "\x1b[2J"], "env": {"K": "s3cret"}}
     mcp.write("config/toolcrib/mcp.json", {"mcpServers": {"s": entry, "t": {"url": 3}}})
     listed = mcp("list", "--no-connect")
-    assert listed.status == 0 and "s3cret" not in listed.out + mcp("list", "--no-connect", "--json").out
+    as_json = mcp("list", "--no-connect", "--json")
+    assert listed.status == 0 and "s3cret" not in listed.out + as_json.out
     assert "\x1b" not in listed.out
     assert [line.split("\t")[:2] for line in listed.out.splitlines()] == [
         ["s", "configured"],
