@@ -156,13 +156,13 @@ class TestPermissions:
         def approve(request: Any) -> ApprovalAnswer:
             return ApprovalAnswer(decision="approved", scope=request.scopes[-1])
 
-        session = await talk(approve, trusted=True)
+        session = await talk(approve, mode="manual", trusted=True)
         for _ in range(2):
             assert (await session.call("destroy")).outcome == "executed"
         assert [request.scopes for request in session.requests] == [("once",), ("once",)]
 
-    async def test_what_an_untrusted_server_says_is_ignored(self, talk: Begin) -> None:
-        session = await talk(lambda request: None)
+    async def test_who_wants_no_questions_gets_none(self, talk: Begin) -> None:
+        session = await talk(lambda request: None, mode="yolo", trusted=True)
         assert (await session.call("destroy")).outcome == "executed"
         assert session.requests == []
 
