@@ -12,6 +12,7 @@ from uuid import uuid4
 
 from attrs import frozen
 
+from toolcrib.contract.context import Update
 from toolcrib.contract.interaction import (
     Answer,
     ApprovalAnswer,
@@ -26,6 +27,7 @@ from toolcrib.contract.interaction import (
     UserToolAnswer,
     UserToolRequest,
 )
+from toolcrib.contract.result import MediaPart, TextPart
 
 RECENT_S = 60.0
 RECENT_IDS = 256
@@ -37,6 +39,7 @@ _ANSWERS: dict[type[Request], type[Answer]] = {
     UserToolRequest: UserToolAnswer,
 }
 Listener = Callable[[tuple[str, ...]], None]
+Progress = Callable[[Update], None]
 
 
 def new_id(kind: InteractionKind) -> str:
@@ -61,6 +64,7 @@ def cancelled(request: Request, cause: str) -> Answer:
 class _Parked:
     request: Request
     answer: asyncio.Future[Answer]
+    progress: Progress | None = None
 
 
 class Interactions:
@@ -96,11 +100,12 @@ class Interactions:
         """Whether there is a handler to ask."""
         return self._handler is not None
 
-    async def request(self, request: Request) -> Answer:
+    async def request(self, request: Request, *, progress: Progress | None = None) -> Answer:
         """Ask and wait for the answer, which is of the request's kind.
 
         A handler that raises, or answers what was not asked, cancels the request; the cause says
-        so. When the waiting call is cancelled, so are request and handler.
+        so. When the waiting call is cancelled, so are request and handler. `progress` is given what
+        whoever answers tells meanwhile.
 
         Raises:
             ValueError: the id is that of a request that waits or was answered a moment ago.
@@ -110,7 +115,7 @@ class Interactions:
         if self._handler is None:
             return cancelled(request, NOBODY)
         loop = asyncio.get_running_loop()
-        parked = _Parked(request, loop.create_future())
+        parked = _Parked(request, loop.create_future(), progress)
         self._parked[request.id] = parked
         self._tell()
         handling = loop.create_task(self._handle(self._handler, parked))
@@ -142,11 +147,23 @@ class Interactions:
         """
         parked = self._parked.get(id)
         if parked is None:
+            if self.is_recently_resolved(id):
+                logging.getLogger("toolcrib").info("an answer to %s came too late", id)
             return False
         problem = _problem(parked.request, answer)
         if problem is not None:
             raise ValueError(f"the request {id!r} cannot be answered like that: {problem}")
         return self._settle(parked, answer)
+
+    def progress(self, id: str, text: str | None = None, *, percent: float | None = None) -> bool:
+        """Tell how far the answer to a request is; False when it does not wait (any more).
+
+        `percent` runs from 0 to 100. Those who follow the session see it as the call's progress.
+        """
+        parked = self._parked.get(id)
+        if parked is not None and parked.progress is not None:
+            parked.progress(Update("progress", text, percent))
+        return parked is not None
 
     def cancel(self, id: str, cause: str) -> bool:
         """Answer a request as cancelled; False when it does not wait (any more)."""
@@ -231,9 +248,8 @@ def _problem(request: Request, answer: object) -> str | None:
                 return f"{review.decision!r} is no decision"
             if review.selected not in (None, *(option.label for option in options)):
                 return f"the option {review.selected!r} was not offered"
-        case _, UserToolAnswer(output=output):
-            if not isinstance(output, str):
-                return f"the output has to be text, not {type(output).__name__}"
+        case _, UserToolAnswer() as result:
+            return _result_problem(result)
     return None
 
 
@@ -247,6 +263,22 @@ def _questions_problem(asked: set[str], answers: Mapping[str, str] | None) -> st
             return f"{question!r} was not asked"
         if not isinstance(answer, str):
             return f"the answer to {question!r} has to be text, not {type(answer).__name__}"
+    return None
+
+
+def _result_problem(result: UserToolAnswer) -> str | None:
+    output, note = result.output, result.note
+    parts = output if isinstance(output, tuple) else ()
+    if not isinstance(output, str | tuple):
+        return f"the output has to be text or a tuple of parts, not {type(output).__name__}"
+    for part in parts:
+        if not isinstance(part, TextPart | MediaPart):
+            return f"a part of the output is {type(part).__name__}, not TextPart or MediaPart"
+    if note is not None and not isinstance(note, str):
+        return f"the note has to be text, not {type(note).__name__}"
+    for name, flag in (("is_error", result.is_error), ("stop_turn", result.stop_turn)):
+        if not isinstance(flag, bool):
+            return f"{name} has to be true or false, not {flag!r}"
     return None
 
 

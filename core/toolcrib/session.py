@@ -33,12 +33,15 @@ from toolcrib.services import Scope
 T = TypeVar("T")
 
 if TYPE_CHECKING:
+    from toolcrib.accesses import Accesses
     from toolcrib.approvals.store import SessionApprovals
     from toolcrib.audit import AuditLog
+    from toolcrib.contract.contribution import Disclosure
     from toolcrib.contract.events import Event
     from toolcrib.contract.interaction import InteractionHandler
     from toolcrib.contract.messages import ContextMessage
     from toolcrib.contract.tasks import Tasks
+    from toolcrib.host_tools import Handler, HostTools
     from toolcrib.interactions import Interactions
     from toolcrib.permissions.approved import Approved
     from toolcrib.pipeline.flight import Completion
@@ -161,6 +164,74 @@ class Session:
         """Take back `disable_tools`."""
         self.disabled_tools -= set(names)
         self.main.refresh("policy")
+
+    def register_tool(
+        self,
+        name: str,
+        description: str,
+        schema: Mapping[str, Any],
+        handler: Handler | None = None,
+        *,
+        disclosure: Disclosure = "inline",
+        read_only: bool = False,
+        accesses: Accesses | None = None,
+        timeout_s: float | None = None,
+        owner: str | None = None,
+    ) -> Callable[[], None]:
+        """Offer a tool that the host program carries out; returns what ends this registration.
+
+        One that was registered under the name is replaced; calls of it that run are finished. All
+        filters decide on it, and permissions are asked, as for a tool of a plugin.
+
+        Args:
+            name: a letter, then up to 63 letters, digits, `_` and `-`; no plugin's tool has it, and
+                it does not begin with `mcp__`.
+            description: what the model reads.
+            schema: JSON Schema of the arguments, an object; it is copied.
+            handler: called with the arguments, and with the ToolContext if it needs a second
+                argument. What it returns becomes the result as with `@tool`, what it raises an
+                error. One that is not async runs in a thread, and cannot be interrupted there.
+                Without a handler the call is a `UserToolRequest` to `interact`, which
+                `session.interactions.respond` can answer as well.
+            disclosure: `deferred` keeps it from the model until it is selected.
+            read_only: it changes nothing, so calls of it run beside others.
+            accesses: what its calls touch; without it, or `read_only`, each runs alone.
+            timeout_s: seconds after which a call is given up; None waits for ever.
+            owner: who answers the requests, to be told apart when they go; see `drop_tool_owner`.
+
+        Raises:
+            ValueError: the name, the schema or something else cannot be used.
+        """
+        from toolcrib.accesses import Accesses
+        from toolcrib.host_tools import HostTool, checked_schema
+
+        if accesses is None and read_only:
+            accesses = Accesses.none()
+        tool = HostTool(
+            name=name,
+            description=description,
+            schema=checked_schema(name, schema),
+            handler=handler,
+            disclosure=disclosure,
+            accesses=accesses,
+            timeout_s=timeout_s,
+            owner=owner,
+        )
+        return self.host_tools.register(tool)
+
+    def unregister_tool(self, name: str) -> bool:
+        """Withdraw a tool of the host; calls that run are finished. False when there is none."""
+        return self.host_tools.unregister(name)
+
+    def drop_tool_owner(self, owner: str, *, grace_s: float = 10.0) -> None:
+        """Note that whoever registered tools as `owner` went away.
+
+        The tools stay for `grace_s` seconds, in which calls wait. When the owner registers a tool
+        again, its requests go on waiting; when another does, with the same schema, each is put to
+        that one as a new request, and an answer to the old one comes too late. After that the tools
+        are withdrawn, and the model is told. Needs an event loop, but for a `grace_s` of 0.
+        """
+        self.host_tools.drop_owner(owner, grace_s)
 
     @property
     def runtime(self) -> Runtime:
@@ -476,6 +547,15 @@ class Session:
         return Interactions(self._interact, timeout_s=self.settings.permission.approval_timeout_s)
 
     @cached_property
+    def host_tools(self) -> HostTools:
+        """The tools of the host; they are the session's, so that other agents can have them too."""
+        from toolcrib.host_tools import HostTools
+
+        tools = HostTools(self)
+        tools.offer_to(self.main)
+        return tools
+
+    @cached_property
     def approvals(self) -> SessionApprovals:
         """What was approved for the rest of the session."""
         from toolcrib.approvals.store import SessionApprovals
@@ -516,6 +596,8 @@ class Session:
         self._ignore_plugins()
         if "executor" in self.main.__dict__:
             await self.main.executor.aclose()
+        if "host_tools" in self.__dict__:
+            self.host_tools.close()
         if "approvals" in self.__dict__:
             self.approvals.close()
         closers = [

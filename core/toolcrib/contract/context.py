@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Literal, Protocol
 
 from attrs import define, field, frozen
@@ -38,7 +39,7 @@ class ToolContext:
     `metadata` is what a hook attached with `Proceed`. When the call is cancelled, the body gets
     `asyncio.CancelledError` and 2 seconds to return a result of its own; `cancelled` is true from
     then on. `withheld` tells of an absolute path whether a permission rule keeps it from the model;
-    None when no rule does.
+    None when no rule does. `agent` names the agent that makes the call.
     """
 
     turn_id: str | None
@@ -49,6 +50,7 @@ class ToolContext:
     _send: Callable[[Update], None] | None = field(default=None, repr=False)
     withheld: Callable[[str], bool] | None = None
     _outputs: Outputs | None = field(default=None, repr=False)
+    agent: str = "main"
 
     @property
     def watched(self) -> bool:
@@ -67,6 +69,29 @@ class ToolContext:
         """Tell the host how the call is going; dropped once the call is cancelled."""
         if self._send is not None and not self.cancelled:
             self._send(Update(kind, text, percent, data, replace))
+
+    @contextmanager
+    def threaded(self, hand_over: Callable[..., object]) -> Iterator[None]:
+        """Let updates come from another thread meanwhile; none of them arrives afterwards.
+
+        `hand_over` has a function called where the host is, with the arguments behind it.
+        """
+        send = self._send
+        if send is not None:
+
+            def deliver(update: Update) -> None:
+                if self._send is not None:
+                    send(update)
+
+            def pass_on(update: Update) -> None:
+                hand_over(deliver, update)
+
+            self._send = pass_on
+
+        try:
+            yield
+        finally:
+            self._send = None
 
     def output(self) -> OutputSink:
         """A sink for text of any length that keeps memory within the output budget."""

@@ -113,8 +113,10 @@ def as_result(answer: object) -> ToolResult:
             return ToolResult("")
         case TextPart() | MediaPart():
             return ToolResult((answer,))
-        case tuple() if answer and all(isinstance(p, TextPart | MediaPart) for p in answer):
-            return ToolResult(answer)
+        case tuple() | list() if answer and all(
+            isinstance(p, TextPart | MediaPart) for p in answer
+        ):
+            return ToolResult(tuple(answer))
     import json
 
     return ToolResult(json.dumps(answer, ensure_ascii=False, default=str))

@@ -9,6 +9,7 @@ from attrs import field, frozen
 
 if TYPE_CHECKING:
     from toolcrib.contract.display import Display
+    from toolcrib.contract.result import ContentPart
 
 InteractionKind = Literal["approval", "question", "plan_review", "user_tool"]
 ApprovalScope = Literal["once", "session", "project", "user"]
@@ -130,7 +131,10 @@ class PlanReviewAnswer:
 
 @frozen(kw_only=True)
 class UserToolRequest:
-    """A call of a tool that the host itself carries out."""
+    """A call of a tool that the host itself carries out.
+
+    `owner` is who registered the tool, when that was said; `arguments` fit its schema.
+    """
 
     kind: ClassVar[InteractionKind] = "user_tool"
     id: str
@@ -139,14 +143,17 @@ class UserToolRequest:
     call_id: str
     tool: str
     arguments: Mapping[str, Any] = field(factory=dict, repr=False)
+    owner: str | None = None
 
 
 @frozen(kw_only=True)
 class UserToolAnswer:
-    """The result of the host's tool: text for the model."""
+    """The result of the host's tool, with the meaning that `ToolResult` gives each part."""
 
-    output: str
+    output: str | tuple[ContentPart, ...]
     is_error: bool = False
+    stop_turn: bool = False
+    note: str | None = None
 
 
 Request = ApprovalRequest | QuestionRequest | PlanReviewRequest | UserToolRequest

@@ -44,7 +44,15 @@ async def run_body(flight: Flight, host: Host) -> None:
         return
     send = _sender(flight, host) if host.observed else None
     context = flight.context = ToolContext(
-        call.turn_id, call.id, call.name, flight.metadata, False, send, call.withheld, host.outputs
+        call.turn_id,
+        call.id,
+        call.name,
+        flight.metadata,
+        False,
+        send,
+        call.withheld,
+        host.outputs,
+        call.agent,
     )
     generation.leases += 1
     flight.started_at = perf_counter()
