@@ -294,12 +294,11 @@ async def _handled(
 ) -> ToolResult:
     given = (arguments, context) if _takes_context(handler) else (arguments,)
     if _is_async(handler):
-        answer = handler(*given)
-    else:
-        with context.threaded(asyncio.get_running_loop().call_soon_threadsafe):
-            answer = await asyncio.to_thread(_call, handler, given)
-    if inspect.isawaitable(answer):
-        answer = await answer
+        return as_result(await handler(*given))
+    with context.threaded(asyncio.get_running_loop().call_soon_threadsafe):
+        answer = await asyncio.to_thread(_call, handler, given)
+        if inspect.isawaitable(answer):
+            answer = await answer
     return as_result(answer)
 
 

@@ -172,6 +172,21 @@ async def test_a_plain_function_runs_in_a_thread_and_can_tell_how_it_goes(
     assert told == [("begun", threading.get_ident())]
 
 
+async def test_a_plain_function_may_return_what_has_to_be_awaited(session: Session) -> None:
+    told: list[str | None] = []
+
+    async def switch(context: ToolContext) -> str:
+        context.update("switching")
+        return "on"
+
+    session.subscribe(
+        lambda event: told.append(event.update.text) if isinstance(event, ToolProgress) else None
+    )
+    session.register_tool("Lamp", "Switches it.", TEXT, lambda arguments, context: switch(context))
+    assert (await run(session, "Lamp", text="x")).result.output == "on"
+    assert told == ["switching"]
+
+
 async def test_objects_that_can_be_called_are_handlers(session: Session) -> None:
     class Lamp:
         async def __call__(self, arguments: Args) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from threading import get_ident
 from typing import Any, Literal, Protocol
 
 from attrs import define, field, frozen
@@ -72,11 +73,11 @@ class ToolContext:
 
     @contextmanager
     def threaded(self, hand_over: Callable[..., object]) -> Iterator[None]:
-        """Let updates come from another thread meanwhile; none of them arrives afterwards.
+        """Let updates come from other threads too meanwhile; none arrives afterwards.
 
         `hand_over` has a function called where the host is, with the arguments behind it.
         """
-        send = self._send
+        send, home = self._send, get_ident()
         if send is not None:
 
             def deliver(update: Update) -> None:
@@ -84,7 +85,10 @@ class ToolContext:
                     send(update)
 
             def pass_on(update: Update) -> None:
-                hand_over(deliver, update)
+                if get_ident() == home:
+                    deliver(update)
+                else:
+                    hand_over(deliver, update)
 
             self._send = pass_on
 
