@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
+import os
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
@@ -16,9 +20,12 @@ from toolcrib import (
     Ask,
     QuestionAnswer,
     QuestionRequest,
+    Session,
     ToolCall,
     ToolContribution,
     hookimpl,
+    open_session,
+    process_started,
     qualify_tool_name,
 )
 from toolcrib.pipeline.flight import Completion
@@ -150,3 +157,133 @@ async def talk(
             return Talk(harness, server, requests)
 
         yield begin
+
+
+TABLED = Path(__file__).with_name("tabled.py")
+
+
+@define
+class Tabled:
+    """A server with the tools that a file says, and the folder with what it notes."""
+
+    name: str
+    folder: Path
+
+    @property
+    def entry(self) -> dict[str, Any]:
+        return {"command": sys.executable, "args": ["-I", str(TABLED), str(self.folder)]}
+
+    def has(self, *tools: str | dict[str, Any], **more: Any) -> Tabled:
+        """Let these be its tools, and let it behave so (`start_s`, `list_s`, `fails`)."""
+        full = [
+            {"name": tool, "description": f"Does {tool}.", "inputSchema": {"type": "object"}}
+            if isinstance(tool, str)
+            else {"inputSchema": {"type": "object"}, **tool}
+            for tool in tools
+        ]
+        new = self.folder / "new"
+        new.write_text(json.dumps({"tools": full, **more}), "utf-8")
+        new.replace(self.folder / "table.json")
+        return self
+
+    def noted(self, name: str) -> list[str]:
+        file = self.folder / name
+        return file.read_text().splitlines() if file.exists() else []
+
+    def assert_gone(self) -> None:
+        for pid in self.noted("starts"):
+            deadline = time.monotonic() + 10
+            while process_started(int(pid)) is not None:
+                assert time.monotonic() < deadline, f"{self.name}: {pid} is still there"
+                time.sleep(0.01)
+
+
+@define
+class Place:
+    """A home and a workspace of a test's own, with servers and sessions."""
+
+    folder: Path
+    servers: list[Tabled] = field(factory=list)
+
+    @property
+    def environ(self) -> dict[str, str]:
+        return {
+            "HOME": str(self.folder / "home"),
+            "PATH": os.environ["PATH"],
+            "XDG_CONFIG_HOME": str(self.folder / "home" / "config"),
+            "TOOLCRIB_STATE": str(self.folder / "state"),
+        }
+
+    @property
+    def file(self) -> Path:
+        return self.folder / "home" / "config" / "toolcrib" / "mcp.json"
+
+    def server(self, name: str, *tools: str | dict[str, Any], **more: Any) -> Tabled:
+        folder = self.folder / f"server{len(self.servers)}"
+        folder.mkdir()
+        self.servers.append(Tabled(name, folder).has(*tools, **more))
+        return self.servers[-1]
+
+    def configure(self, *servers: Tabled) -> None:
+        """Let the user's file name these."""
+        self.file.parent.mkdir(parents=True, exist_ok=True)
+        new = self.file.with_suffix(".new")
+        new.write_text(json.dumps({"mcpServers": {one.name: one.entry for one in servers}}))
+        new.replace(self.file)
+
+    def session(
+        self, *servers: Tabled | tuple[Tabled, dict[str, Any]], **overrides: Any
+    ) -> Session:
+        entries: dict[str, Any] = {}
+        for one in servers:
+            server, more = one if isinstance(one, tuple) else (one, {})
+            entries[server.name] = {**server.entry, **more}
+        if entries:
+            overrides["mcp"] = {"servers": entries}
+        return open_session(
+            self.folder / "ws",
+            mode="yolo",
+            autoload=False,
+            overrides=overrides,
+            environ=self.environ,
+        )
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Place]:
+    for name in ("ws", "home"):
+        (tmp_path / name).mkdir()
+    made = Place(tmp_path)
+    yield made
+    for server in made.servers:
+        server.assert_gone()
+
+
+Call = Callable[..., Awaitable[Completion]]
+
+
+@pytest.fixture
+def call() -> Call:
+    """Calls one tool in a session."""
+
+    async def call(session: Session, name: str, **arguments: Any) -> Completion:
+        calls = [{"id": "1", "name": name, "arguments": arguments}]
+        (done,) = [done async for done in session.execute(calls)]
+        return done
+
+    return call
+
+
+Until = Callable[[Callable[[], Any]], Awaitable[None]]
+
+
+@pytest.fixture
+def until() -> Until:
+    """Waits until something holds."""
+
+    async def until(holds: Callable[[], Any]) -> None:
+        async with asyncio.timeout(20):
+            while not holds():
+                await asyncio.sleep(0.02)
+
+    return until

@@ -47,10 +47,15 @@ class Remembered:
     def with_listing(self, listing: Listing) -> Remembered:
         """With a new listing; what is in it for the first time counts as accepted."""
         new = {tool.name: tool for tool in listing.tools if tool.name not in self.accepted}
+        accepted = {**self.accepted, **new}
         return Remembered(
-            listed=listing.tools,
+            # One that only differs in the order of its keys stays as it was, byte for byte.
+            listed=tuple(
+                accepted[tool.name] if accepted[tool.name].hash == tool.hash else tool
+                for tool in listing.tools
+            ),
             quarantined=dict(listing.quarantined),
-            accepted={**self.accepted, **new},
+            accepted=accepted,
             offers=listing.offers,
         )
 

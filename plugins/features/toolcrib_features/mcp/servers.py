@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import shlex
 from collections.abc import Iterator
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Literal
@@ -72,6 +73,8 @@ class Member:
     known: Remembered = field(factory=Remembered)
     damaged: str | None = None
     """Why nobody can tell whether its tools are those that were accepted."""
+    latest: Listing | None = None
+    """What it has listed in this session."""
     server: Server | None = None
     collisions: tuple[Collision, ...] = ()
     offered: tuple[ToolContribution, ...] = ()
@@ -131,6 +134,8 @@ class McpServers:
 
     def follow(self) -> None:
         """Take over what the configuration says now: servers that are new, changed or gone."""
+        if self._closed:
+            return
         found = read_servers(self._session)
         self._session.watch(*found.files)
         wanted = {c.name: c for c in found.configs} if self._session.uses_plugin(PLUGIN) else {}
@@ -155,14 +160,17 @@ class McpServers:
         self._notices = found.notices
         self._offer("configuration")
         if self._started:
-            self.start()
+            self._connect_all()
 
     def start(self) -> None:
         """Connect to those that are not connected yet, in the background."""
         self._started = True
-        if not self._session.uses_plugin(PLUGIN):
+        if self._session.uses_plugin(PLUGIN):
+            self._connect_all()
+        else:
             self.follow()  # the feature proved to be off
-            return
+
+    def _connect_all(self) -> None:
         for member in self.members:
             self._session.watch(member.memory.file)
             if member.usable:
@@ -227,29 +235,38 @@ class McpServers:
         )
 
     def _remember(self, member: Member) -> None:
+        before = member.known
         try:
             member.known, member.damaged = member.memory.read(), None
         except StateError as error:
             member.known, member.damaged = Remembered(), str(error)
+            return
+        if member.known.listed is None and member.latest is not None:
+            # The file was removed, or could never be written; the server does not list again.
+            self._record(member, member.latest, before)
 
     def _listed(self, member: Member, listing: Listing) -> None:
         """A server has said which tools it has."""
         if self._members.get(member.config.name) is not member:
             return
-        first = member.known.listed is None
+        first = member.latest is None
+        member.latest = listing
         if member.damaged is None:
-            try:
-                member.known = member.memory.record(listing)
-            except StateError as error:
-                # What was accepted is known all the same, as long as this session lives.
-                member.known = member.known.with_listing(listing)
-                self._session.report(PLUGIN, "remembering", str(error))
+            self._record(member, listing, member.known)
         self._offer("mcp.connected" if first else "mcp.updated")
+
+    def _record(self, member: Member, listing: Listing, known: Remembered) -> None:
+        try:
+            member.known = member.memory.record(listing)
+        except StateError as error:
+            # What was accepted is known all the same, as long as this session lives.
+            member.known = known.with_listing(listing)
+            self._session.report(PLUGIN, "remembering", str(error))
 
     def _changed(self, member: Member) -> None:
         """A server is in another state."""
-        if member.state == "needs-auth":
-            self._offer("mcp.needs-auth")
+        if member.state in ("needs-auth", "failed"):
+            self._offer(f"mcp.{member.state}")  # others may have waited for it to claim its names
         if self._session.observed:
             config = member.config
             self._session.emit(
@@ -287,8 +304,8 @@ class McpServers:
         for member in self.members:
             before = member.offered, member.withheld
             prefix = server_prefix(member.config.name)
-            if prefix in undecided:
-                continue
+            if any(prefix.startswith(one) or one.startswith(prefix) for one in undecided):
+                continue  # `a` with `b__c` and `a__b` with `c` want the same name
             if member.unsettled:
                 undecided.append(prefix)
             member.offered, member.withheld = self._choose(member, holders)
@@ -445,7 +462,8 @@ def _withheld(server: str, tool: str, reason: str, remedy: str) -> WithheldTool:
 def _changed_since(server: str, tool: str) -> tuple[str, str]:
     return (
         "the server describes it otherwise than when it was accepted",
-        f"look at the difference and accept it: toolcrib mcp accept {server} {tool}",
+        "look at the difference and accept it: "
+        + shlex.join(["toolcrib", "mcp", "accept", server, tool]),
     )
 
 

@@ -1,0 +1,75 @@
+"""A server whose tools are in a file that a test may change; it notes its starts and its calls."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(sys.argv[1])
+lock = threading.Lock()
+
+
+def note(name: str, text: object) -> None:
+    with (FOLDER / name).open("a") as file:
+        print(text, file=file, flush=True)
+
+
+def table() -> dict[str, Any]:
+    return dict(json.loads((FOLDER / "table.json").read_text("utf-8")))
+
+
+def send(**message: Any) -> None:
+    with lock:
+        sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+        sys.stdout.flush()
+
+
+def follow() -> None:
+    """Tell of changes of the file."""
+    seen = (FOLDER / "table.json").read_bytes()
+    while True:
+        time.sleep(0.02)
+        now = (FOLDER / "table.json").read_bytes()
+        if now and now != seen:
+            seen = now
+            send(method="notifications/tools/list_changed")
+
+
+def answer(method: str, params: dict[str, Any]) -> Any:
+    about = table()
+    match method:
+        case "initialize":
+            threading.Thread(target=follow, daemon=True).start()
+            return {
+                "protocolVersion": "2025-11-25",
+                "capabilities": {"tools": {"listChanged": True}},
+                "serverInfo": {"name": "tabled", "version": "1"},
+            }
+        case "tools/list":
+            time.sleep(about.get("list_s", 0))
+            return {"tools": about["tools"]}
+        case "tools/call":
+            note("calls", params["name"])
+            return {"content": [{"type": "text", "text": f"{FOLDER.name}:{params['name']}"}]}
+        case "ping":
+            return {}
+    return None
+
+
+note("starts", os.getpid())
+time.sleep(table().get("start_s", 0))
+if table().get("fails"):
+    sys.exit("it cannot start")
+for line in sys.stdin:
+    message = json.loads(line)
+    if "method" in message and "id" in message:
+        found = answer(message["method"], message.get("params", {}))
+        if found is None:
+            send(id=message["id"], error={"code": -32601, "message": "no such method"})
+        else:
+            send(id=message["id"], result=found)

@@ -1,0 +1,138 @@
+"""A server that changes a tool behind the user's back has it disabled until the user agrees."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+TOOL = {
+    "name": "send",
+    "description": "Sends a message.",
+    "inputSchema": {"type": "object", "properties": {"to": {"type": "string", "default": "me"}}},
+    "annotations": {"readOnlyHint": True},
+}
+SEND, OTHER = "mcp__post__send", "mcp__post__other"
+CHANGES = [
+    {"description": "Sends a message!"},
+    {"inputSchema": {"type": "object", "properties": {"to": {"type": "string", "default": "it"}}}},
+    {"annotations": {"readOnlyHint": False}},
+    {"outputSchema": {"type": "object"}},
+]
+
+
+def names(session: Any) -> set[str]:
+    return {tool.name for tool in session.tools() if tool.source == "mcp"}
+
+
+def accept(place: Any, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "toolcrib", "mcp", "accept", *arguments]
+    return subprocess.run(
+        command,
+        cwd=place.folder / "ws",
+        env=place.environ,
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        timeout=60,
+    )
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=lambda change: next(iter(change)))
+async def test_exactly_the_changed_tool_is_disabled(
+    place: Any, call: Any, until: Any, change: dict[str, Any]
+) -> None:
+    post = place.server("post", TOOL, "other")
+    async with place.session(post) as session:
+        await session.settle_tools()
+        assert names(session) == {SEND, OTHER}
+    post.has({**TOOL, **change}, "other")
+    async with place.session(post) as session:
+        await until(lambda: SEND not in names(session))
+        assert names(session) == {OTHER}
+        decision = session.explain(SEND)
+        assert decision.filter == "withheld"
+        done = await call(session, SEND)
+        assert done.result.is_error and "mcp accept post send" in done.result.output
+        assert not (await call(session, OTHER)).result.is_error
+    assert post.noted("calls") == ["other"]
+
+
+async def test_a_living_session_takes_it_back_after_accept(
+    place: Any, call: Any, until: Any
+) -> None:
+    post = place.server("post", TOOL, "other")
+    place.configure(post)
+    async with place.session() as session:
+        await session.settle_tools()
+        post.has({**TOOL, "description": "Sends a message and a copy."}, "other")
+        await until(lambda: SEND not in names(session))
+        refused = accept(place, "post", "send")
+        assert refused.returncode == 1 and "and a copy" in refused.stdout
+        assert SEND not in names(session)
+        accepted = accept(place, "post", "--yes")
+        assert accepted.returncode == 0, accepted.stderr
+        await until(lambda: SEND in names(session))
+        assert not (await call(session, SEND)).result.is_error
+
+
+async def test_new_tools_appear_and_removed_ones_go(place: Any, call: Any, until: Any) -> None:
+    post = place.server("post", "a", "b")
+    async with place.session(post) as session:
+        await session.settle_tools()
+        post.has("b", "c")
+        await until(lambda: names(session) == {"mcp__post__b", "mcp__post__c"})
+        gone = await call(session, "mcp__post__a")
+        assert gone.result.is_error and "no such tool" in gone.result.output
+    post.has({"name": "a", "description": "another a"}, "b", "c")
+    async with place.session(post) as session:
+        await until(lambda: session.explain("mcp__post__a").filter == "withheld")
+
+
+async def test_an_unpinned_server_may_change_its_tools(place: Any, call: Any, until: Any) -> None:
+    post = place.server("post", TOOL)
+    async with place.session((post, {"pinned": False})) as session:
+        await session.settle_tools()
+        post.has({**TOOL, "description": "new"})
+
+        def described() -> bool:
+            return any(t.name == SEND and t.description == "new" for t in session.tools())
+
+        await until(described)
+        assert not (await call(session, SEND)).result.is_error
+
+
+async def test_a_damaged_memory_closes_the_server_until_it_is_removed(
+    place: Any, call: Any, until: Any
+) -> None:
+    post = place.server("post", TOOL)
+    async with place.session(post) as session:
+        await session.settle_tools()
+    (file,) = (place.folder / "state" / "mcp" / "servers").glob("post-*.json")
+    file.write_text('{"listed": [')
+    async with place.session(post) as session:
+        await until(lambda: post.noted("starts")[1:])
+        assert names(session) == set()
+        assert any("damaged" in notice.text for notice in session.notices)
+        done = await call(session, SEND)
+        assert done.result.is_error and "damaged" in done.result.output
+        file.unlink()
+        await until(lambda: names(session) == {SEND})
+        assert not any("damaged" in notice.text for notice in session.notices)
+        assert not (await call(session, SEND)).result.is_error
+
+
+async def test_without_a_place_to_remember_tools_last_as_long_as_the_session(
+    place: Any, call: Any, until: Any
+) -> None:
+    post = place.server("post", TOOL)
+    blocked = place.folder / "state" / "mcp"
+    async with place.session(post) as session:
+        (place.folder / "state").mkdir(exist_ok=True)
+        blocked.write_text("no folder")
+        await session.settle_tools()
+        session.reload()
+        assert names(session) == {SEND} or session.notices
+        blocked.unlink()
