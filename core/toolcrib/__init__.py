@@ -87,6 +87,7 @@ if TYPE_CHECKING:
     from toolcrib.errors import StateError as StateError
     from toolcrib.errors import ToolcribError as ToolcribError
     from toolcrib.features import Feature as Feature
+    from toolcrib.interactions import cancelled_answer as cancelled_answer
     from toolcrib.mcp.naming import qualify_tool_name as qualify_tool_name
     from toolcrib.mcp.naming import server_prefix as server_prefix
     from toolcrib.messages import ContextMessages as ContextMessages
@@ -211,6 +212,7 @@ _HOMES = {
     "toolcrib.private_files": ["change_private_file", "read_private_file"],
     "toolcrib.processes.identity": ["process_age_s", "process_started", "this_host"],
     "toolcrib.processes.orphans": ["end_orphans"],
+    "toolcrib.interactions": ["cancelled_answer"],
     "toolcrib.mcp.naming": ["qualify_tool_name", "server_prefix"],
     "toolcrib.processes.running": [
         "Remains",

@@ -47,7 +47,7 @@ def new_id(kind: InteractionKind) -> str:
     return f"{kind}_{uuid4()}"
 
 
-def cancelled(request: Request, cause: str) -> Answer:
+def cancelled_answer(request: Request, cause: str) -> Answer:
     """The answer to a request that nobody answered; of an approval it is never a yes."""
     match request:
         case ApprovalRequest():
@@ -113,7 +113,7 @@ class Interactions:
         if request.id in self._parked or self.is_recently_resolved(request.id):
             raise ValueError(f"the id {request.id!r} is taken: every request needs its own")
         if self._handler is None:
-            return cancelled(request, NOBODY)
+            return cancelled_answer(request, NOBODY)
         loop = asyncio.get_running_loop()
         parked = _Parked(request, loop.create_future(), progress)
         self._parked[request.id] = parked
@@ -168,7 +168,7 @@ class Interactions:
     def cancel(self, id: str, cause: str) -> bool:
         """Answer a request as cancelled; False when it does not wait (any more)."""
         parked = self._parked.get(id)
-        return parked is not None and self._settle(parked, cancelled(parked.request, cause))
+        return parked is not None and self._settle(parked, cancelled_answer(parked.request, cause))
 
     def cancel_for_turn(self, agent: str, turn_id: str | None, cause: str) -> int:
         """Cancel what waits for one turn of one agent; returns how many did."""
@@ -198,11 +198,13 @@ class Interactions:
             answer: Any = await handler(request)
             problem = _problem(request, answer)
             if problem is not None:
-                answer = cancelled(request, f"the handler's answer cannot be used: {problem}")
+                answer = cancelled_answer(
+                    request, f"the handler's answer cannot be used: {problem}"
+                )
         except (Exception, SystemExit) as error:
-            answer = cancelled(request, f"asking failed: {type(error).__name__}: {error}")
+            answer = cancelled_answer(request, f"asking failed: {type(error).__name__}: {error}")
         except BaseException:
-            self._settle(parked, cancelled(request, "the handler was interrupted"))
+            self._settle(parked, cancelled_answer(request, "the handler was interrupted"))
             raise
         self._settle(parked, answer)
 

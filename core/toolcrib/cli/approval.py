@@ -19,7 +19,7 @@ from toolcrib.contract.interaction import (
     Request,
     UserToolRequest,
 )
-from toolcrib.interactions import cancelled
+from toolcrib.interactions import cancelled_answer
 
 if TYPE_CHECKING:
     from toolcrib.cli.dialogue import Dialogue
@@ -55,7 +55,7 @@ class TerminalHandler:
 
     async def _ask(self, request: Request) -> Answer:
         if in_background():
-            return cancelled(request, "it runs in the background, where nobody can answer")
+            return cancelled_answer(request, "it runs in the background, where nobody can answer")
         from toolcrib.cli.dialogue import Dialogue
 
         with keyboard(self._path) as keys:
@@ -64,7 +64,7 @@ class TerminalHandler:
                 return await self._put(request, dialogue)
             except EndOfInput:
                 dialogue.say("\nThe end of input is no answer.")
-                return cancelled(request, "the input ended without an answer")
+                return cancelled_answer(request, "the input ended without an answer")
             except asyncio.CancelledError:
                 dialogue.say("")
                 raise
@@ -81,7 +81,7 @@ class TerminalHandler:
             case PlanReviewRequest():
                 return await _review(request, dialogue)
             case UserToolRequest():
-                return cancelled(request, "the command line carries out no tools of a host")
+                return cancelled_answer(request, "the command line carries out no tools of a host")
 
 
 async def _approval(request: ApprovalRequest, dialogue: Dialogue, waiting: int) -> ApprovalAnswer:

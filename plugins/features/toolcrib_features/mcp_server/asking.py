@@ -20,6 +20,7 @@ from toolcrib import (
     QuestionRequest,
     UserToolAnswer,
     UserToolRequest,
+    cancelled_answer,
 )
 
 Request = ApprovalRequest | QuestionRequest | PlanReviewRequest | UserToolRequest
@@ -42,10 +43,10 @@ _REVIEW = {"approve": "approved", "revise": "revise", "reject": "rejected"}
 async def answer(request: Request, elicit: Elicit | None) -> Answer:
     """Put the request to the user; where that cannot be done it counts as cancelled."""
     if elicit is None or isinstance(request, UserToolRequest):
-        return cancelled(request, CANNOT_ASK)
+        return cancelled_answer(request, CANNOT_ASK)
     shown = await elicit(form(request))
     if shown.action == "cancel" or (shown.action == "accept" and not shown.content):
-        return cancelled(request, "the user gave no answer")
+        return cancelled_answer(request, "the user gave no answer")
     content = shown.content if shown.action == "accept" else None
     match request:
         case ApprovalRequest():
@@ -54,19 +55,6 @@ async def answer(request: Request, elicit: Elicit | None) -> Answer:
             return QuestionAnswer(answers=_answers(request, content))
         case PlanReviewRequest():
             return _review(request, content)
-
-
-def cancelled(request: Request, cause: str) -> Answer:
-    """The answer to what nobody answered."""
-    match request:
-        case ApprovalRequest():
-            return ApprovalAnswer(decision="cancelled", cause=cause)
-        case QuestionRequest():
-            return QuestionAnswer(answers=None, cause=cause)
-        case PlanReviewRequest():
-            return PlanReviewAnswer(decision="cancelled", cause=cause)
-        case UserToolRequest():
-            return UserToolAnswer(output=f"{request.tool!r} was not run: {cause}", is_error=True)
 
 
 def form(

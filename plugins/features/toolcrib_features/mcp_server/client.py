@@ -17,8 +17,8 @@ from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, Too
 from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from toolcrib import Session, ToolListUpdated, ToolProgress
-from toolcrib_features.mcp_server.asking import Answer, Elicit, Request, answer, cancelled
+from toolcrib import Session, ToolListUpdated, ToolProgress, cancelled_answer
+from toolcrib_features.mcp_server.asking import Answer, Elicit, Request, answer
 from toolcrib_features.mcp_server.call import Call, running_call
 from toolcrib_features.mcp_server.results import converted, failed
 from toolcrib_features.mcp_server.tools import listing
@@ -37,7 +37,7 @@ async def interact(request: Request) -> Answer:
     """Answer a request of a session by the user of the client whose call it belongs to."""
     call = running_call()
     if call is None:
-        return cancelled(request, "it belongs to no call of an MCP client that still waits")
+        return cancelled_answer(request, "it belongs to no call of an MCP client that still waits")
     return await answer(request, call.elicit)
 
 
