@@ -53,9 +53,9 @@ async def test_exactly_the_changed_tool_is_disabled(
         await until(lambda: SEND not in names(session))
         assert names(session) == {OTHER}
         decision = session.explain(SEND)
-        assert decision.filter == "withheld"
+        assert decision.filter == "withheld" and "mcp accept post send" in (decision.remedy or "")
         done = await call(session, SEND)
-        assert done.result.is_error and "mcp accept post send" in done.result.output
+        assert done.result.is_error and "otherwise than when" in done.result.output
         assert not (await call(session, OTHER)).result.is_error
     assert post.noted("calls") == ["other"]
 
@@ -74,6 +74,7 @@ async def test_a_living_session_takes_it_back_after_accept(
         assert SEND not in names(session)
         accepted = accept(place, "post", "--yes")
         assert accepted.returncode == 0, accepted.stderr
+        await call(session, OTHER)  # files are looked at before each batch of calls
         await until(lambda: SEND in names(session))
         assert not (await call(session, SEND)).result.is_error
 
@@ -119,20 +120,20 @@ async def test_a_damaged_memory_closes_the_server_until_it_is_removed(
         done = await call(session, SEND)
         assert done.result.is_error and "damaged" in done.result.output
         file.unlink()
+        await call(session, "Glob", pattern="*")
         await until(lambda: names(session) == {SEND})
         assert not any("damaged" in notice.text for notice in session.notices)
         assert not (await call(session, SEND)).result.is_error
 
 
 async def test_without_a_place_to_remember_tools_last_as_long_as_the_session(
-    place: Any, call: Any, until: Any
+    place: Any, call: Any
 ) -> None:
     post = place.server("post", TOOL)
-    blocked = place.folder / "state" / "mcp"
+    (place.folder / "state").mkdir()
+    (place.folder / "state" / "mcp").write_text("no folder")
     async with place.session(post) as session:
-        (place.folder / "state").mkdir(exist_ok=True)
-        blocked.write_text("no folder")
         await session.settle_tools()
         session.reload()
-        assert names(session) == {SEND} or session.notices
-        blocked.unlink()
+        assert names(session) in ({SEND}, set())
+        assert names(session) or session.notices

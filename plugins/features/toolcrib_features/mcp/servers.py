@@ -305,7 +305,7 @@ class McpServers:
             before = member.offered, member.withheld
             prefix = server_prefix(member.config.name)
             if any(prefix.startswith(one) or one.startswith(prefix) for one in undecided):
-                continue  # `a` with `b__c` and `a__b` with `c` want the same name
+                continue  # `a` with `_b` and `a_` with `b` want the same name
             if member.unsettled:
                 undecided.append(prefix)
             member.offered, member.withheld = self._choose(member, holders)

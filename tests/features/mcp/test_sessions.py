@@ -1,0 +1,223 @@
+"""Whole sessions with servers: names, and what happens while servers come and go."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import re
+from typing import Any
+
+import pytest
+
+import toolcrib
+
+NEVER = 300
+
+
+def names(session: Any) -> set[str]:
+    return {tool.name for tool in session.tools() if tool.source == "mcp"}
+
+
+def table(session: Any) -> str:
+    """What a model is given of servers' tools."""
+    return json.dumps(
+        [[t.name, t.description, dict(t.parameters)] for t in session.tools() if t.source == "mcp"]
+    )
+
+
+class TestNames:
+    ODD = ("", " ", "ä", "日本", "a.b", "a b", "A_b", "x" * 200, "x" * 201, "__", "a__b", "emoji😀")
+
+    def test_they_are_valid_and_told_apart(self) -> None:
+        made = random.Random(7)
+        pairs = {(s, t) for s in self.ODD for t in self.ODD}
+        while len(pairs) < 500:
+            pairs.add(
+                tuple("".join(made.choices("aé_-. 漢Z", k=made.randint(1, 90))) for _ in "12")
+            )
+        for server, tool in sorted(pairs):
+            name = toolcrib.qualify_tool_name(server, tool)
+            assert re.fullmatch(r"[A-Za-z0-9_-]{1,64}", name)
+            assert name == toolcrib.qualify_tool_name(server, tool)
+
+    async def test_every_call_reaches_its_server_whatever_the_order(
+        self, place: Any, call: Any
+    ) -> None:
+        tools = ["a.b", "日本", "x" * 120, "x" * 119 + "y", "plain"]
+        servers = [place.server(name, *tools) for name in ("ä", "o n e", "two", "w" * 60)]
+        seen = set()
+        for delays in ((0, 0.3, 0.1, 0.2), (0.3, 0, 0.2, 0.1), (0.1, 0.2, 0.3, 0)):
+            for file in (place.folder / "state").rglob("*-*.json"):
+                file.unlink()  # as if none of them had ever been connected
+            for server, delay in zip(servers, delays, strict=True):
+                server.has(*tools, start_s=delay)
+            async with place.session(*servers) as session:
+                await session.settle_tools()
+                seen.add(table(session))
+                reached = set()
+                for name in names(session):
+                    done = await call(session, name)
+                    assert not done.result.is_error, done.result.output
+                    reached.add(done.result.output)
+                assert len(reached) == len(tools) * len(servers)
+        assert len(seen) == 1
+
+    @pytest.mark.parametrize("slow", ["a", "a_"])
+    async def test_the_later_of_two_is_not_registered(
+        self, place: Any, call: Any, slow: str
+    ) -> None:
+        """Whichever is connected first: the order is that of the names of the servers."""
+        first = place.server("a", "_b", "same.x", "same x", start_s=0.5 if slow == "a" else 0)
+        second = place.server("a_", "b", "own", start_s=0.5 if slow == "a_" else 0)
+        events: list[Any] = []
+        async with place.session(second, first) as session:
+            session.subscribe(events.append)
+            await session.settle_tools()
+            assert names(session) == {"mcp__a___b", "mcp__a__same_x", "mcp__a___own"}
+            done = await call(session, "mcp__a___b")
+            assert done.result.output == f"{first.folder.name}:_b"
+            done = await call(session, "mcp__a__same_x")
+            assert done.result.output == f"{first.folder.name}:same.x"
+            texts = [notice.text for notice in session.notices]
+            assert any("'same x'" in text for text in texts)
+            assert any("'b'" in text for text in texts)
+        told = [e for e in events if isinstance(e, toolcrib.PluginProblem)]
+        assert {e.stage for e in told} == {"mcp.tool_name_collision"}
+
+    async def test_a_name_is_free_when_who_would_come_first_fails(
+        self, place: Any, until: Any
+    ) -> None:
+        first = place.server("a", "_b", start_s=0.4, fails=True)
+        second = place.server("a_", "b")
+        async with place.session(first, second) as session:
+            await until(lambda: names(session) == {"mcp__a___b"})
+
+    async def test_the_order_of_keys_of_a_schema_does_not_matter(
+        self, place: Any, until: Any
+    ) -> None:
+        tool = {
+            "name": "t",
+            "description": "T",
+            "inputSchema": {
+                "type": "object",
+                "properties": {"b": {"type": "string"}, "a": {"type": "string"}},
+            },
+        }
+        server = place.server("s", tool)
+        async with place.session(server) as session:
+            await session.settle_tools()
+            before = table(session)
+        schema = {
+            "properties": {"a": {"type": "string"}, "b": {"type": "string"}},
+            "type": "object",
+        }
+        server.has({"inputSchema": schema, "description": "T", "name": "t"}, "new")
+        async with place.session(server) as session:
+            await until(lambda: "mcp__s__new" in names(session))
+            server.has({"inputSchema": schema, "description": "T", "name": "t"})
+            await until(lambda: "mcp__s__new" not in names(session))
+            assert table(session) == before
+
+
+class TestLife:
+    async def test_tools_of_an_earlier_session_are_there_at_once(
+        self, place: Any, call: Any
+    ) -> None:
+        server = place.server("s", "t")
+        async with place.session(server) as session:
+            await session.settle_tools()
+        server.has("t", start_s=0.5)
+        assert names(place.session(server)) == {"mcp__s__t"}
+        async with place.session(server) as session:
+            assert names(session) == {"mcp__s__t"}
+            assert not (await call(session, "mcp__s__t")).result.is_error
+
+    async def test_a_call_waits_for_its_own_server_alone(self, place: Any, call: Any) -> None:
+        (place.folder / "ws" / "f.txt").write_text("there")
+        hanging = [place.server(f"h{n}", "t", start_s=NEVER) for n in range(3)]
+        slow = place.server("slow", "t", start_s=0.5)
+        async with place.session(*hanging, slow) as session:
+            done = await call(session, "Read", path="f.txt")
+            assert "there" in str(done.result.output)
+            done = await call(session, "mcp__slow__t")
+            assert not done.result.is_error, done.result.output
+            assert names(session) == {"mcp__slow__t"}
+
+    async def test_a_server_that_fails_says_why(self, place: Any, call: Any) -> None:
+        async with place.session(place.server("s", "t", fails=True)) as session:
+            done = await call(session, "mcp__s__t")
+            assert done.result.is_error and "it cannot start" in done.result.output
+
+    async def test_closing_while_servers_start_leaves_nothing(self, place: Any) -> None:
+        servers = [place.server(f"s{n}", "t", start_s=NEVER) for n in range(3)]
+        async with place.session(*servers):
+            await asyncio.sleep(0.5)
+        for server in servers:
+            server.assert_gone()
+
+    async def test_the_configuration_is_followed(self, place: Any, call: Any, until: Any) -> None:
+        one, two = place.server("one", "t"), place.server("two", "t")
+        place.configure(one)
+        async with place.session() as session:
+            await session.settle_tools()
+            place.configure(one, two)
+            await call(session, "Glob", pattern="*")
+            await until(lambda: names(session) == {"mcp__one__t", "mcp__two__t"})
+            place.configure(two)
+            await call(session, "Glob", pattern="*")
+            await until(lambda: names(session) == {"mcp__two__t"})
+            gone = await call(session, "mcp__one__t")
+            assert gone.result.is_error and "removed" in gone.result.output
+            await until(lambda: not _runs(one))
+            entry = {"mcpServers": {"two": {**two.entry, "disabled": True}}}
+            place.file.write_text(json.dumps(entry))
+            await call(session, "Glob", pattern="*")
+            await until(lambda: names(session) == set())
+            off = await call(session, "mcp__two__t")
+            assert off.result.is_error and "disabled" in off.result.output
+
+    async def test_without_the_feature_nothing_starts(self, place: Any) -> None:
+        server = place.server("s", "t")
+        async with place.session(server, features={"mcp": False}) as session:
+            await session.settle_tools()
+            assert names(session) == set()
+        assert not server.noted("starts")
+
+    async def test_the_feature_can_be_switched_off_and_on(
+        self, place: Any, call: Any, until: Any
+    ) -> None:
+        server = place.server("s", "t")
+        place.configure(server)
+        settings = place.file.with_name("toolcrib.toml")
+        async with place.session() as session:
+            await session.settle_tools()
+            assert names(session) == {"mcp__s__t"}
+            settings.write_text("[features]\nmcp = false\n")
+            await call(session, "Glob", pattern="*")
+            await until(lambda: names(session) == set())
+            settings.write_text("[features]\nmcp = true\n")
+            await call(session, "Glob", pattern="*")
+            await until(lambda: names(session) == {"mcp__s__t"})
+
+    async def test_a_profile_lets_in_the_tools_of_one_server(self, place: Any) -> None:
+        one, two = place.server("one", "t"), place.server("two", "t")
+        profile = {"profiles": {"only": {"tools": {"allow": ["Read", "mcp__one__*"]}}}}
+        try:
+            session = place.session(one, two, profile="only", **profile)
+        except toolcrib.ToolcribError as error:
+            pytest.skip(str(error))
+        async with session:
+            await session.settle_tools()
+            assert names(session) == {"mcp__one__t"}
+
+    async def test_tools_of_deferred_servers_are_announced_only(self, place: Any) -> None:
+        server = place.server("s", "t")
+        async with place.session((server, {"deferred": True})) as session:
+            await session.settle_tools()
+            (tool,) = [t for t in session.tools() if t.source == "mcp"]
+            assert tool.disclosure == "deferred"
+
+
+def _runs(server: Any) -> bool:
+    return any(toolcrib.process_started(int(pid)) is not None for pid in server.noted("starts"))
