@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
-import multiprocessing
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,13 +14,15 @@ from toolcrib import StateError, change_private_file, read_private_file
 LIMIT = 1 << 20
 
 
-def _count_up(file: Path, times: int) -> None:
-    for _ in range(times):
-        change_private_file(
-            file,
-            lambda before: json.dumps(json.loads(before or b"0") + 1).encode(),
-            limit_bytes=LIMIT,
-        )
+COUNT_UP = """
+import json, pathlib, sys, toolcrib
+for _ in range(20):
+    toolcrib.change_private_file(
+        pathlib.Path(sys.argv[1]),
+        lambda before: json.dumps(json.loads(before or b"0") + 1).encode(),
+        limit_bytes=1 << 20,
+    )
+"""
 
 
 def test_a_file_that_is_not_there_is_none_and_a_new_one_is_private(tmp_path: Path) -> None:
@@ -48,12 +50,8 @@ def test_a_change_that_fails_or_is_none_leaves_everything_as_it_was(tmp_path: Pa
 
 def test_changes_of_several_processes_are_all_kept(tmp_path: Path) -> None:
     file = tmp_path / "count.json"
-    context = multiprocessing.get_context("spawn")
-    workers = [context.Process(target=_count_up, args=(file, 20)) for _ in range(3)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
+    workers = [subprocess.Popen([sys.executable, "-c", COUNT_UP, str(file)]) for _ in range(3)]
+    assert [worker.wait() for worker in workers] == [0, 0, 0]
     assert read_private_file(file, limit_bytes=LIMIT) == b"60"
 
 
