@@ -120,7 +120,7 @@ async def test_a_damaged_memory_closes_the_server_until_it_is_removed(
         done = await call(session, SEND)
         assert done.result.is_error and "damaged" in done.result.output
         file.unlink()
-        await call(session, "Glob", pattern="*")
+        session.reload()
         await until(lambda: names(session) == {SEND})
         assert not any("damaged" in notice.text for notice in session.notices)
         assert not (await call(session, SEND)).result.is_error

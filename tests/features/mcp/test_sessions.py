@@ -162,17 +162,17 @@ class TestLife:
         async with place.session() as session:
             await session.settle_tools()
             place.configure(one, two)
-            await call(session, "Glob", pattern="*")
+            session.reload()
             await until(lambda: names(session) == {"mcp__one__t", "mcp__two__t"})
             place.configure(two)
-            await call(session, "Glob", pattern="*")
+            session.reload()
             await until(lambda: names(session) == {"mcp__two__t"})
             gone = await call(session, "mcp__one__t")
             assert gone.result.is_error and "removed" in gone.result.output
             await until(lambda: not _runs(one))
             entry = {"mcpServers": {"two": {**two.entry, "disabled": True}}}
             place.file.write_text(json.dumps(entry))
-            await call(session, "Glob", pattern="*")
+            session.reload()
             await until(lambda: names(session) == set())
             off = await call(session, "mcp__two__t")
             assert off.result.is_error and "disabled" in off.result.output
@@ -184,9 +184,7 @@ class TestLife:
             assert names(session) == set()
         assert not server.noted("starts")
 
-    async def test_the_feature_can_be_switched_off_and_on(
-        self, place: Any, call: Any, until: Any
-    ) -> None:
+    async def test_the_feature_can_be_switched_off_and_on(self, place: Any, until: Any) -> None:
         server = place.server("s", "t")
         place.configure(server)
         settings = place.file.with_name("toolcrib.toml")
@@ -194,10 +192,10 @@ class TestLife:
             await session.settle_tools()
             assert names(session) == {"mcp__s__t"}
             settings.write_text("[features]\nmcp = false\n")
-            await call(session, "Glob", pattern="*")
+            session.reload()
             await until(lambda: names(session) == set())
             settings.write_text("[features]\nmcp = true\n")
-            await call(session, "Glob", pattern="*")
+            session.reload()
             await until(lambda: names(session) == {"mcp__s__t"})
 
     async def test_a_profile_lets_in_the_tools_of_one_server(self, place: Any) -> None:

@@ -13,6 +13,7 @@ from toolcrib import Session, StateError
 from toolcrib_features.mcp.memory import Remembered, ServerMemory
 from toolcrib_features.mcp.model import ServerConfig, ServerError, ServerNeedsLogin, State
 from toolcrib_features.mcp.oauth.logins import Logins
+from toolcrib_features.mcp.settings import STARTUP_TIMEOUT_S
 
 CheckState = State | Literal["configured"]
 """`configured`: nobody has tried it."""
@@ -84,8 +85,13 @@ async def _connected(session: Session, config: ServerConfig, memory: ServerMemor
             auth=logins.auth_for(config),
         )
         try:
-            listing = await connection.list_tools()
-            listing = evolve(listing, offers=await connection.offers())
+            limit_s = config.startup_timeout_s or STARTUP_TIMEOUT_S
+            try:
+                async with asyncio.timeout(limit_s):
+                    listing = await connection.list_tools()
+                    listing = evolve(listing, offers=await connection.offers())
+            except TimeoutError:
+                raise ServerError(f"it did not list its tools within {limit_s:g} s") from None
             return Check(
                 config=config,
                 state="connected",
