@@ -240,7 +240,8 @@ class Agent:
         if decision.filter == "unknown":
             near = () if known else suggest(name, self.registry.names())
             return unknown_tool(name, near, known)
-        return unknown_tool(name, (), f"{decision.reason}.")
+        remedy = f" ({decision.remedy})" if decision.filter == "withheld" else ""
+        return unknown_tool(name, (), f"{decision.reason}{remedy}.")
 
     def emit(self, event: Event) -> None:
         """Give an event to the plugins that observe and to the session's listeners."""

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import shlex
 from collections.abc import Iterator
+from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Literal
 
@@ -223,6 +224,8 @@ class McpServers:
         return member.server
 
     async def _connect(self, config: ServerConfig) -> Connection:
+        # Half a second of imports, which the first calls of a session must not wait for.
+        await asyncio.to_thread(_load, remote=config.transport != "stdio")
         from toolcrib_features.mcp.client_side import ClientSide
         from toolcrib_features.mcp.connection import connect
 
@@ -444,6 +447,15 @@ class McpServers:
     async def _first_attempt(self, member: Member) -> None:
         with contextlib.suppress(ServerError):
             await self._server(member).ready()
+
+
+def _load(*, remote: bool) -> None:
+    """Import what a connection needs."""
+    import_module("toolcrib_features.mcp.client_side")
+    import_module("toolcrib_features.mcp.connection")
+    if remote:
+        import_module("toolcrib_features.mcp.oauth.auth")
+        import_module("toolcrib_features.mcp.remote")
 
 
 def _owner(server: str) -> str:
