@@ -43,8 +43,11 @@ def command(
     places = [(client or "", Path(path))] if path else _places(root, client)
     there = [(one, file) for one, file in places if os.path.lexists(file)]
     if not there:
-        missing = path or f"the places of {client or 'clients that are known'}"
-        raise ToolcribError(f"{missing}: there is nothing to import")
+        if path:
+            raise ToolcribError(f"{path}: there is no such file; --from names a client")
+        raise ToolcribError(
+            f"no configuration of {client or 'a client that is known'} was found: name its file"
+        )
     file, mode = chosen_file(None)
     taken: dict[str, Candidate] = {}
     known = set(names_in(file))
