@@ -187,6 +187,15 @@ class TestFiles:
         assert Path(file.path).parent == store.folder
 
     @pytest.mark.parametrize(
+        ("suffix", "kept"), [(".pdf", ".pdf"), ("/../x", ".bin"), (".a/b", ".bin"), ("", ".bin")]
+    )
+    def test_bytes_are_kept_beside_them(self, store: OutputStore, suffix: str, kept: str) -> None:
+        path = Path(store.save(b"\0\xff", "mcp__a__b", "../call", suffix))
+        assert path.parent == store.folder and path.suffix == kept
+        assert path.read_bytes() == b"\0\xff"
+        assert path.stat().st_mode & 0o777 == 0o600
+
+    @pytest.mark.parametrize(
         "text", ["\0", "\ud800", "\udfff\ud800", "a\r\nb\rc\n", "🙂", "\u2028"]
     )
     def test_any_character_can_be_saved(self, store: OutputStore, text: str) -> None:
