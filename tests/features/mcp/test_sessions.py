@@ -32,10 +32,12 @@ class TestNames:
     def test_they_are_valid_and_told_apart(self) -> None:
         made = random.Random(7)
         pairs = {(s, t) for s in self.ODD for t in self.ODD}
+
+        def part() -> str:
+            return "".join(made.choices("aé_-. 漢Z", k=made.randint(1, 90)))
+
         while len(pairs) < 500:
-            pairs.add(
-                tuple("".join(made.choices("aé_-. 漢Z", k=made.randint(1, 90))) for _ in "12")
-            )
+            pairs.add((part(), part()))
         for server, tool in sorted(pairs):
             name = toolcrib.qualify_tool_name(server, tool)
             assert re.fullmatch(r"[A-Za-z0-9_-]{1,64}", name)
