@@ -46,6 +46,15 @@ def test_a_change_is_shown_and_needs_an_answer(mcp: Home) -> None:
     assert mcp("test", "s", "--json").json["changed"] == []
 
 
+def test_what_changes_of_a_server_that_is_not_pinned_needs_nobody(mcp: Home) -> None:
+    configure(mcp, pinned=False)
+    mcp("test", "s")
+    describe(mcp, "after")
+    assert mcp("test", "s", "--json").json["changed"] == []
+    (listed,) = mcp("list", "--json").json
+    assert (listed["state"], listed["changed"], listed["pinned"]) == ("connected", [], False)
+
+
 def test_only_what_has_changed_can_be_accepted(mcp: Home) -> None:
     configure(mcp)
     mcp("test", "s")

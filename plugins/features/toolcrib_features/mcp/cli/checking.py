@@ -28,7 +28,7 @@ class Check:
         title: the name and version that it gives itself.
         protocol: the version of the protocol that was agreed on.
         noise: lines on its standard output that were no messages.
-        known: its tools, and what has changed about them.
+        known: its tools, and those that were accepted.
     """
 
     config: ServerConfig
@@ -38,6 +38,11 @@ class Check:
     protocol: str = ""
     noise: int = 0
     known: Remembered = field(factory=Remembered)
+
+    @property
+    def changed(self) -> list[str]:
+        """The tools that are disabled until the user accepts what they have become."""
+        return sorted(self.known.changed) if self.config.pinned else []
 
 
 async def check_all(

@@ -97,7 +97,7 @@ def _row(found: Check) -> tuple[str, ...]:
 def _problem(found: Check) -> str:
     if found.state == "needs-auth":
         return f"toolcrib mcp login {found.config.name}"
-    if found.known.changed:
+    if found.changed:
         return f"changed tools: toolcrib mcp accept {found.config.name}"
     return found.error or ""
 
@@ -109,11 +109,11 @@ def _record(found: Check) -> dict[str, Any]:
         "state": found.state,
         "tools": [tool.name for tool in found.known.listed or ()],
         "quarantined": dict(found.known.quarantined),
-        "changed": sorted(found.known.changed),
+        "changed": found.changed,
         "enabled": config.enabled,
         "transport": config.transport,
         "target": config.target,
-        "cwd": config.cwd,
+        "cwd": config.cwd and config.without_values(config.cwd),
         "env_keys": sorted(config.env),
         "header_keys": sorted(config.headers),
         "bearer_token_env": config.bearer_token_env,

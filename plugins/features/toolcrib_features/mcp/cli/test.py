@@ -51,7 +51,7 @@ def _plain(found: Check) -> dict[str, object]:
         "noise": found.noise,
         "tools": [tool["name"] for tool in _tools(found)],
         "quarantined": dict(found.known.quarantined),
-        "changed": sorted(found.known.changed),
+        "changed": found.changed,
     }
 
 
@@ -68,8 +68,8 @@ def _lines(found: Check) -> list[str]:
     lines += [f"  {tool['name']}  {tool['summary']}" for tool in tools]
     for tool, reason in found.known.quarantined.items():
         lines.append(f"  cannot be used: {tool!a}: {line(reason, 200)}")
-    if changed := sorted(found.known.changed):
-        shown = ", ".join(map(ascii, changed))
+    if found.changed:
+        shown = ", ".join(map(ascii, found.changed))
         lines.append(f"changed since they were accepted: {shown} (toolcrib mcp accept {name})")
     return lines
 
