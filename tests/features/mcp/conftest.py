@@ -232,20 +232,24 @@ class Place:
         new.replace(self.file)
 
     def session(
-        self, *servers: Tabled | tuple[Tabled, dict[str, Any]], **overrides: Any
+        self,
+        *servers: Tabled | tuple[Tabled, dict[str, Any]],
+        options: Mapping[str, Any] | None = None,
+        **overrides: Any,
     ) -> Session:
+        """A session with these servers beside the configured ones, in the mode `yolo`.
+
+        `options` are those of `open_session`.
+        """
         entries: dict[str, Any] = {}
         for one in servers:
             server, more = one if isinstance(one, tuple) else (one, {})
             entries[server.name] = {**server.entry, **more}
         if entries:
             overrides["mcp"] = {"servers": entries}
+        settled: dict[str, Any] = {"mode": "yolo", "autoload": False, "environ": self.environ}
         return open_session(
-            self.folder / "ws",
-            mode="yolo",
-            autoload=False,
-            overrides=overrides,
-            environ=self.environ,
+            self.folder / "ws", overrides=overrides, **{**settled, **(options or {})}
         )
 
 

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+import toolcrib
+
 TOOL = {
     "name": "send",
     "description": "Sends a message.",
@@ -127,13 +129,69 @@ async def test_a_damaged_memory_closes_the_server_until_it_is_removed(
 
 
 async def test_without_a_place_to_remember_tools_last_as_long_as_the_session(
-    place: Any, call: Any
+    place: Any, call: Any, until: Any
 ) -> None:
-    post = place.server("post", TOOL)
+    """Nothing was accepted that they could be compared with, and the user is told so."""
+    post = place.server("post", TOOL, "other")
     (place.folder / "state").mkdir()
     (place.folder / "state" / "mcp").write_text("no folder")
     async with place.session(post) as session:
         await session.settle_tools()
         session.reload()
-        assert names(session) in ({SEND}, set())
-        assert names(session) or session.notices
+        assert names(session) == {SEND, OTHER}
+        assert any("between sessions" in notice.text for notice in session.notices)
+        assert not (await call(session, SEND)).result.is_error
+        post.has({**TOOL, "description": "Sends two."}, "other")
+        await until(lambda: names(session) == {OTHER})  # within the session it is noticed
+        session.reload()
+        assert names(session) == {OTHER}
+    async with place.session(post) as session:
+        await session.settle_tools()
+        assert names(session) == {SEND, OTHER}
+        (place.folder / "state" / "mcp").unlink()
+        session.reload()
+        assert names(session) == {SEND, OTHER}
+        assert not any("between sessions" in notice.text for notice in session.notices)
+
+
+async def test_a_memory_that_is_no_file_of_the_user_is_damaged(place: Any, until: Any) -> None:
+    post = place.server("post", TOOL)
+    async with place.session(post) as session:
+        await session.settle_tools()
+    (file,) = (place.folder / "state" / "mcp" / "servers").glob("post-*.json")
+    file.rename(file.with_name("elsewhere"))
+    file.symlink_to(file.with_name("elsewhere"))
+    async with place.session(post) as session:
+        await until(lambda: session.explain(SEND).filter == "unknown" and post.noted("starts")[1:])
+        assert names(session) == set()
+        assert any(str(file) in notice.text for notice in session.notices)
+
+
+async def test_an_approval_does_not_outlive_the_definition_it_was_given_for(
+    place: Any, call: Any, until: Any
+) -> None:
+    asked: list[str] = []
+
+    async def approve(request: Any) -> toolcrib.ApprovalAnswer:
+        asked.append(request.tool)
+        return toolcrib.ApprovalAnswer(decision="approved", scope="session")
+
+    post = place.server("post", TOOL, "other")
+    place.configure(post)
+    options = {"mode": "manual", "interact": approve}
+    async with place.session(options=options) as session:
+        await session.settle_tools()
+        for _ in range(2):
+            assert not (await call(session, SEND)).result.is_error
+        assert asked == [SEND]
+        post.has({**TOOL, "description": "Sends it to everybody."}, "other")
+        await until(lambda: SEND not in names(session))
+        refused = await call(session, SEND)
+        assert refused.result.is_error
+        assert "toolcrib mcp accept post send" in refused.result.output
+        assert asked == [SEND] and post.noted("calls") == ["send"] * 2
+        assert accept(place, "post", "send", "--yes").returncode == 0
+        await call(session, OTHER)
+        await until(lambda: SEND in names(session))
+        assert not (await call(session, SEND)).result.is_error
+    assert post.noted("calls") == ["send", "send", "other", "send"]

@@ -200,14 +200,25 @@ class TestLife:
             session.reload()
             await until(lambda: names(session) == {"mcp__s__t"})
 
-    async def test_a_profile_lets_in_the_tools_of_one_server(self, place: Any) -> None:
+    async def test_a_profile_lets_in_the_tools_of_one_server(self, place: Any, call: Any) -> None:
         one, two = place.server("one", "t"), place.server("two", "t")
-        profile = {"profiles": {"only": {"tools": {"allow": ["Read", "mcp__one__*"]}}}}
-        try:
-            session = place.session(one, two, profile="only", **profile)
-        except toolcrib.ToolcribError as error:
-            pytest.skip(str(error))
-        async with session:
+        profiles = {"only": {"tools": ["Read", "mcp__one__*"]}}
+        async with place.session(
+            one, two, options={"profile": "only"}, profiles=profiles
+        ) as session:
+            await session.settle_tools()
+            assert {tool.name for tool in session.tools()} == {"Read", "mcp__one__t"}
+            assert session.explain("mcp__two__t").filter == "profile"
+            assert not (await call(session, "mcp__one__t")).result.is_error
+            assert (await call(session, "mcp__two__t")).result.is_error
+        assert one.noted("calls") == ["t"] and not two.noted("calls")
+
+    async def test_a_profile_keeps_out_the_tools_of_one_server(self, place: Any) -> None:
+        one, two = place.server("one", "t"), place.server("two", "t")
+        profiles = {"most": {"disallowed_tools": ["mcp__two__*"]}}
+        async with place.session(
+            one, two, options={"profile": "most"}, profiles=profiles
+        ) as session:
             await session.settle_tools()
             assert names(session) == {"mcp__one__t"}
 

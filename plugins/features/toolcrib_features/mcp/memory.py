@@ -7,6 +7,7 @@ noticed. Files: `<state>/mcp/servers/<name>-<identity>.json`.
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -74,8 +75,18 @@ class ServerMemory:
         self._server = config.name
 
     def read(self) -> Remembered:
-        """What is remembered. Raises StateError when the file cannot be used."""
-        return self._parsed(read_private_file(self.file, limit_bytes=LIMIT_BYTES))
+        """What is remembered; nothing when there is no folder in which it could be.
+
+        Raises:
+            StateError: the file is there, and cannot be used.
+        """
+        try:
+            data = read_private_file(self.file, limit_bytes=LIMIT_BYTES)
+        except StateError:
+            if os.path.lexists(self.file):
+                raise
+            data = None
+        return self._parsed(data)
 
     def record(self, listing: Listing) -> Remembered:
         """Remember a listing. Raises StateError when that is not possible."""

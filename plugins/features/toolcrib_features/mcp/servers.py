@@ -21,6 +21,7 @@ from toolcrib import (
     ToolContribution,
     ToolTable,
     WithheldTool,
+    end_orphans,
     qualify_tool_name,
     server_prefix,
 )
@@ -74,6 +75,8 @@ class Member:
     known: Remembered = field(factory=Remembered)
     damaged: str | None = None
     """Why nobody can tell whether its tools are those that were accepted."""
+    forgetful: str | None = None
+    """Why what it lists in this session cannot be remembered for the next."""
     latest: Listing | None = None
     """What it has listed in this session."""
     server: Server | None = None
@@ -125,6 +128,7 @@ class McpServers:
         self._closed = False
         self._logins = Logins(session.state_folder)
         self._closing: set[asyncio.Task[None]] = set()
+        self._sweep: asyncio.Task[None] | None = None
         table.add_source(self)
         session.on_start(self.start)
 
@@ -206,8 +210,9 @@ class McpServers:
         self._closed = True
         for member in self.members:
             self._end(member)
-        if self._closing:
-            await asyncio.gather(*self._closing, return_exceptions=True)
+        ending = self._closing | ({self._sweep} if self._sweep is not None else set())
+        if ending:
+            await asyncio.gather(*ending, return_exceptions=True)
         await self._logins.aclose()
 
     def _server(self, member: Member) -> Server:
@@ -224,6 +229,8 @@ class McpServers:
         return member.server
 
     async def _connect(self, config: ServerConfig) -> Connection:
+        if config.transport == "stdio":
+            await self._orphans_ended()
         # Half a second of imports, which the first calls of a session must not wait for.
         await asyncio.to_thread(_load, remote=config.transport != "stdio")
         from toolcrib_features.mcp.client_side import ClientSide
@@ -236,6 +243,12 @@ class McpServers:
             cwd=self._session.workspace.root,
             auth=self._logins.auth_for(config),
         )
+
+    async def _orphans_ended(self) -> None:
+        """Wait until servers of programs that were killed are gone, of which some run only once."""
+        if self._sweep is None:
+            self._sweep = asyncio.create_task(asyncio.to_thread(end_orphans))
+        await asyncio.shield(self._sweep)
 
     def _remember(self, member: Member) -> None:
         before = member.known
@@ -260,11 +273,14 @@ class McpServers:
 
     def _record(self, member: Member, listing: Listing, known: Remembered) -> None:
         try:
-            member.known = member.memory.record(listing)
+            member.known, member.forgetful = member.memory.record(listing), None
         except StateError as error:
             # What was accepted is known all the same, as long as this session lives.
             member.known = known.with_listing(listing)
-            self._session.report(PLUGIN, "remembering", str(error))
+            member.forgetful = (
+                f"what its tools are is not remembered, so nobody notices when they change between "
+                f"sessions: {error}"
+            )
 
     def _changed(self, member: Member) -> None:
         """A server is in another state."""
@@ -430,7 +446,7 @@ class McpServers:
         notices = list(self._notices)
         for member in self.members:
             config = member.config
-            texts = [config.problem, member.damaged, *map(str, member.collisions)]
+            texts = [config.problem, member.damaged, member.forgetful, *map(str, member.collisions)]
             notices += [Notice.at(config.source, key=config.name, text=t) for t in texts if t]
         self._session.note(PLUGIN, notices)
 
