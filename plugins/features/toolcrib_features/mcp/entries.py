@@ -7,7 +7,7 @@ from typing import Any
 
 from attrs import define, field, frozen
 
-from toolcrib_features.mcp.expand import UnsetVariable, expand
+from toolcrib_features.mcp.expand import UnsetVariable, expand, inserted
 from toolcrib_features.mcp.model import ServerConfig, Transport
 from toolcrib_features.mcp.values import (
     EXPANDED,
@@ -91,6 +91,7 @@ class Draft:
         for idle in _REACHED if kind == "stdio" else _STARTED:
             values.pop(idle, None)
         values |= {"name": name, "transport": kind, "written": self._written(kind)}
+        values["inserted"] = self._inserted(environ or {})
         told = "; ".join(f"{dotted(place)}: {said}" if place else said for place, said in faults)
         config = ServerConfig(**values, source=source, problem=told or None)
         return Entry(config=config, faults=tuple(faults), remarks=tuple(remarks))
@@ -123,6 +124,12 @@ class Draft:
         if kind == "stdio":
             return (self.values.get("command", ""), *self.values.get("args", ()))
         return (self.values.get("url", ""),)
+
+    def _inserted(self, environ: Mapping[str, str]) -> frozenset[str]:
+        found = (_texts(self.values[one]) for one in EXPANDED if one in self.values)
+        return frozenset(
+            value for each in found for one in each for value in inserted(one, environ)
+        )
 
     def _expanded(self, environ: Mapping[str, str] | None, faults: list[Remark]) -> dict[str, Any]:
         """The values with variables, those that fit."""
@@ -168,6 +175,12 @@ def dotted(place: Iterable[str | int]) -> str:
     """A place as messages write it: `args[0]`, `env.TOKEN`."""
     parts = (f"[{part}]" if isinstance(part, int) else f".{part}" for part in place)
     return "".join(parts).removeprefix(".")
+
+
+def _texts(value: Any) -> Iterable[str]:
+    if isinstance(value, str):
+        return (value,)
+    return value.values() if isinstance(value, Mapping) else value
 
 
 def _with_variables(value: Any, environ: Mapping[str, str]) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 _REFERENCE = re.compile(
     r"\$(?P<escaped>\$\{)|\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>[^}]*))?\}"
@@ -45,6 +45,12 @@ def expand(text: str, environ: Mapping[str, str]) -> str:
         return found
 
     return _REFERENCE.sub(value, text)
+
+
+def inserted(text: str, environ: Mapping[str, str]) -> Iterator[str]:
+    """The values of variables that `expand` puts into the text."""
+    names = (match["name"] for match in _REFERENCE.finditer(text))
+    return (environ[name] for name in names if name and environ.get(name))
 
 
 def references(text: str) -> tuple[str, ...]:

@@ -33,6 +33,7 @@ class ServerConfig:
         trusted: what the server says of its tools (read-only, destructive) is believed.
         pinned: a tool whose definition has changed is disabled until the user accepts it.
         written: the command with its arguments, or the address, before variables are put in.
+        inserted: the values of variables that were put in, which may be secrets.
         source: where it is configured, `file:line`.
         problem: why it cannot be used.
     """
@@ -56,6 +57,7 @@ class ServerConfig:
     trusted: bool = False
     pinned: bool = True
     written: tuple[str, ...] = field(default=(), repr=False)
+    inserted: frozenset[str] = field(default=frozenset(), repr=False)
     source: str = ""
     problem: str | None = None
 
@@ -69,6 +71,17 @@ class ServerConfig:
         written = self.written or ((self.command, *self.args) if self.command else (self.url,))
         plain = self.transport != "stdio" or not written[0]
         text: str = redacted(written[0] if plain else shlex.join(written))
+        return text
+
+    def without_values(self, text: str) -> str:
+        """The text without the values of its environment and of variables that were put in.
+
+        Those that are short or paths stay: they are no secrets, and would make it unreadable.
+        """
+        variables = (value for value in self.inserted if not value.startswith("/"))
+        for value in sorted({*self.env.values(), *variables}, key=len, reverse=True):
+            if len(value) >= 6:
+                text = text.replace(value, "[hidden]")
         return text
 
     @cached_property

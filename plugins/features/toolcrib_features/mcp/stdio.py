@@ -96,10 +96,7 @@ class StdioServer:
     def last_words(self) -> str:
         """What it wrote to its standard error in the end; the values of its settings are hidden."""
         clean = TerminalText()
-        text = clean.feed(bytes(self._said)) + clean.finish()
-        for value in sorted(self.config.env.values(), key=len, reverse=True):
-            if len(value) >= 6:
-                text = text.replace(value, "[hidden]")
+        text = self.config.without_values(clean.feed(bytes(self._said)) + clean.finish())
         return plain(redacted(text), 1_000)
 
     def why_ended(self) -> str:
@@ -138,7 +135,8 @@ class StdioServer:
         try:
             return pipes.start(self.launch(argv, cwd, environment))
         except (OSError, ValueError) as error:
-            raise ServerError(_why_not_started(error, argv[0], cwd)) from error
+            reason = _why_not_started(error, argv[0], cwd)
+            raise ServerError(config.without_values(reason)) from error
 
     async def _end(self) -> None:
         assert self._process is not None
