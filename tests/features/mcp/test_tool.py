@@ -43,6 +43,16 @@ class TestWhatModelsAreTold:
         hidden = "\x1b[31mred\u202e\U000e0041\x00\ttab\nline\ud800"
         assert tool(description=hidden).description == "[31mred\ttab\nline"
 
+    @pytest.mark.parametrize(
+        "hidden", ["\u061c", "\u00ad", "\u3164", "\ufe01", "\ufff9", "\U000e0150"]
+    )
+    def test_characters_that_only_a_model_reads_are_taken_out(self, hidden: str) -> None:
+        assert tool(description=f"a{hidden}b").description == "ab"
+
+    def test_emoji_stay_whole(self) -> None:
+        said = "\u2764\ufe0f \U0001f469\u200d\U0001f4bb"
+        assert tool(description=said).description == said
+
     def test_without_a_description_it_is_named(self) -> None:
         assert "do.it" in tool().description and "my server" in tool(title="T").description
 

@@ -6,7 +6,9 @@ import re
 
 _UNSEEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # control characters but tab and line feed
-    "\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff"  # zero width, direction of writing
+    "\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff"  # zero width, direction of writing
+    "\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\uffa0"  # blanks without a width
+    "\ufe00-\ufe0d\ufff9-\ufffb\U000e0100-\U000e01ef"  # variants: bytes that only a model reads
     "\ud800-\udfff"  # halves of surrogate pairs, which no encoder takes
     "\U000e0000-\U000e007f]"  # tags: letters that only a model reads
 )
