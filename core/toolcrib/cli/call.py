@@ -12,6 +12,7 @@ from toolcrib.cli.common import (
     mode_option,
     on_exit_option,
     open_for,
+    printable,
     tell,
     workspace_options,
 )
@@ -87,6 +88,8 @@ def _print(result: ToolResult) -> None:
         output = "\n".join(
             part.text if isinstance(part, TextPart) else f"<{part.media_type}>" for part in output
         )
+    if sys.stdout.isatty():  # what a tool gives back may come from anybody
+        output = "\n".join(map(printable, output.replace("\r\n", "\n").split("\n")))
     click.echo(output.encode("utf-8", "backslashreplace"))
     if result.note:
         tell(result.note)

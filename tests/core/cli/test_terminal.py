@@ -135,3 +135,11 @@ def test_ctrl_c_ends_a_single_call(terminal: Terminal, wait_for_end: Callable[[i
     shown.close()
     assert shown.exitstatus == 130
     wait_for_end(sleeper)
+
+
+def test_what_a_tool_gives_back_does_not_move_the_cursor(terminal: Terminal) -> None:
+    (terminal.cli.workspace / "odd").write_bytes(b"one\x1b]0;title\x07\x1b[2Jtwo\tthree\n")
+    process = terminal.start("call", "Read", '{"path": "odd"}')
+    process.expect(pexpect.EOF)
+    assert "two" in process.before
+    assert "\x1b]0;" not in process.before and "\x1b[2J" not in process.before
