@@ -174,7 +174,10 @@ class Tabled:
         return {"command": sys.executable, "args": ["-I", str(TABLED), str(self.folder)]}
 
     def has(self, *tools: str | dict[str, Any], **more: Any) -> Tabled:
-        """Let these be its tools, and let it behave so (`start_s`, `list_s`, `fails`)."""
+        """Let these be its tools, and let it behave so (`start_s`, `list_s`, `fails`).
+
+        `alone` has it refuse to run beside another one, and `stubborn` go on when it is to end.
+        """
         full = [
             {"name": tool, "description": f"Does {tool}.", "inputSchema": {"type": "object"}}
             if isinstance(tool, str)
@@ -224,11 +227,12 @@ class Place:
         self.servers.append(Tabled(name, folder).has(*tools, **more))
         return self.servers[-1]
 
-    def configure(self, *servers: Tabled) -> None:
-        """Let the user's file name these."""
+    def configure(self, *servers: Tabled, **others: dict[str, Any]) -> None:
+        """Let the user's file name these; `others` are entries by name."""
         self.file.parent.mkdir(parents=True, exist_ok=True)
         new = self.file.with_suffix(".new")
-        new.write_text(json.dumps({"mcpServers": {one.name: one.entry for one in servers}}))
+        entries = {**{one.name: one.entry for one in servers}, **others}
+        new.write_text(json.dumps({"mcpServers": entries}))
         new.replace(self.file)
 
     def session(

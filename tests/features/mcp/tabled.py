@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
+import signal
 import sys
 import threading
 import time
@@ -62,6 +64,15 @@ def answer(method: str, params: dict[str, Any]) -> Any:
 
 
 note("starts", os.getpid())
+stubborn = bool(table().get("stubborn"))
+if table().get("alone"):
+    held = (FOLDER / "held").open("w")
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        sys.exit("another one is running")
+if stubborn:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
 time.sleep(table().get("start_s", 0))
 if table().get("fails"):
     sys.exit("it cannot start")
@@ -73,3 +84,5 @@ for line in sys.stdin:
             send(id=message["id"], error={"code": -32601, "message": "no such method"})
         else:
             send(id=message["id"], result=found)
+if stubborn:
+    time.sleep(300)

@@ -6,6 +6,10 @@ import asyncio
 import json
 import random
 import re
+import sys
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
@@ -13,6 +17,41 @@ import pytest
 import toolcrib
 
 NEVER = 300
+HOST = """
+import asyncio, sys, toolcrib
+
+async def main():
+    async with toolcrib.open_session(sys.argv[1], autoload=False) as session:
+        await session.settle_tools()
+        print("ready", flush=True)
+        await asyncio.sleep(300)
+
+asyncio.run(main())
+"""
+
+
+class _Locked(BaseHTTPRequestHandler):
+    def _refuse(self) -> None:
+        self.rfile.read(int(self.headers.get("content-length") or 0))
+        self.send_response(401)
+        self.send_header("content-length", "0")
+        self.end_headers()
+
+    do_GET = do_POST = do_DELETE = _refuse
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def locked() -> Iterator[str]:
+    """The address of a server that lets nobody in."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Locked) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/mcp"
+        server.shutdown()
+        thread.join()
 
 
 def names(session: Any) -> set[str]:
@@ -185,6 +224,64 @@ class TestLife:
             await session.settle_tools()
             assert names(session) == set()
         assert not server.noted("starts")
+
+    async def test_without_the_plugin_nothing_starts(self, place: Any, call: Any) -> None:
+        server = place.server("s", "t")
+        place.configure(server)
+        blocked = {"plugins": {"blocked": ["feature-mcp"]}}
+        async with place.session(**blocked) as session:
+            await session.settle_tools()
+            assert names(session) == set()
+            assert (await call(session, "mcp__s__t")).result.is_error
+        assert not server.noted("starts")
+
+    async def test_a_plugin_that_is_blocked_later_ends_its_servers(
+        self, place: Any, until: Any
+    ) -> None:
+        server = place.server("s", "t")
+        place.configure(server)
+        settings = place.file.with_name("toolcrib.toml")
+        async with place.session() as session:
+            await session.settle_tools()
+            assert names(session) == {"mcp__s__t"}
+            settings.write_text('[plugins]\nblocked = ["feature-mcp"]\n')
+            session.reload()
+            await until(lambda: names(session) == set() and not _runs(server))
+            settings.unlink()
+            session.reload()
+            await until(lambda: names(session) == {"mcp__s__t"})
+
+    async def test_of_a_server_that_needs_a_login_there_is_that_tool_alone(
+        self, place: Any, call: Any, until: Any, locked: str
+    ) -> None:
+        place.configure(place.server("good", "t"), locked={"type": "http", "url": locked})
+        async with place.session() as session:
+            await session.settle_tools()
+            await until(lambda: names(session) == {"mcp__good__t", "mcp__locked__authenticate"})
+            assert not (await call(session, "mcp__good__t")).result.is_error
+            done = await call(session, "mcp__locked__notes")
+            assert done.result.is_error and "toolcrib mcp login locked" in done.result.output
+
+    async def test_servers_of_a_killed_program_end_before_the_next_ones_start(
+        self, place: Any, call: Any
+    ) -> None:
+        """Also those that go on when their input ends and they are told to."""
+        server = place.server("s", "t", stubborn=True, alone=True)
+        place.configure(server)
+        host = await asyncio.create_subprocess_exec(
+            sys.executable, "-c", HOST, str(place.folder / "ws"),
+            env=place.environ, stdout=asyncio.subprocess.PIPE,
+        )  # fmt: skip
+        assert host.stdout is not None
+        assert await host.stdout.readline() == b"ready\n"
+        (first,) = server.noted("starts")
+        host.kill()
+        await host.wait()
+        async with place.session() as session:
+            done = await call(session, "mcp__s__t")
+            assert not done.result.is_error, done.result.output
+            assert toolcrib.process_started(int(first)) is None
+        assert len(server.noted("starts")) == 2
 
     async def test_the_feature_can_be_switched_off_and_on(self, place: Any, until: Any) -> None:
         server = place.server("s", "t")
