@@ -240,6 +240,8 @@ class Server:
         limit = self.config.startup_timeout_s or STARTUP_TIMEOUT_S
         end = asyncio.get_running_loop().time() + limit
         connection = await self._connect()
+        told = asyncio.Event()  # what it lists may be others before the answer is here
+        connection.on_tools_changed = told.set
         try:
             async with asyncio.timeout_at(end):
                 listing = await _listing(connection)
@@ -255,6 +257,8 @@ class Server:
         self.connection = connection
         connection.on_tools_changed = lambda: self._tools_changed(connection)
         self._listed(listing)
+        if told.is_set():
+            self._tools_changed(connection)
         self._become("connected", None)
         self._spawn(self._watch(connection))
         return connection
