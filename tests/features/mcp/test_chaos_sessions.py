@@ -13,7 +13,7 @@ from attrs import frozen
 import toolcrib
 
 SCRIPT = Path(__file__).parent / "chaos" / "server.py"
-HANGING_S = 3
+HANGING_S = 5
 """How long a hanging server is waited for: longer than everything else takes."""
 
 
@@ -39,7 +39,7 @@ def unusable(why: str, *, hangs: bool = False) -> Outcome:
 
 
 FAULTS = {
-    "never": unusable("within 3 s", hangs=True),
+    "never": unusable("within 5 s", hangs=True),
     "exit": unusable("exited with code 3"),
     "half-frame": unusable("exited with code 7"),
     "bad-handshake": unusable("wrong shape"),

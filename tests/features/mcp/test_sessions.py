@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import random
 import re
+import signal
+import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -15,6 +18,8 @@ from typing import Any
 import pytest
 
 import toolcrib
+from toolcrib_features.mcp.model import Listing, ToolDefinition
+from toolcrib_features.mcp.servers import McpServers
 
 NEVER = 300
 HOST = """
@@ -65,44 +70,107 @@ def table(session: Any) -> str:
     )
 
 
+def pairs() -> dict[str, list[str]]:
+    """500 pairs of servers and tools, of which many want the same name: tools by server."""
+    made = random.Random(7)
+    servers = ["ä", "日本", "a.b", "a b", "a", "a_", "_", "__", "x" * 70, "x" * 71, "A", "s😀"]
+    tools = ["t", "_t", "t_", "", " ", "ä", "日本", "a.b", "a b", "A_b", "x" * 200, "x" * 201, "__"]
+    servers += ["".join(made.choices("aé_-. 漢Z", k=made.randint(1, 60))) for _ in range(8)]
+    found = {server: list(tools) for server in servers}
+    while sum(map(len, found.values())) < 500:
+        for listed in found.values():
+            listed.append("".join(made.choices("aé_-. 漢Z", k=made.randint(1, 90))))
+    return found
+
+
+def listing(tools: list[str]) -> Listing:
+    schema = {"type": "object", "properties": {"b": {"type": "string"}, "a": {}}}
+    return Listing(
+        tools=tuple(
+            ToolDefinition(
+                name=tool, data={"name": tool, "description": repr(tool), "inputSchema": schema}
+            )
+            for tool in tools
+        )
+    )
+
+
 class TestNames:
-    ODD = ("", " ", "ä", "日本", "a.b", "a b", "A_b", "x" * 200, "x" * 201, "__", "a__b", "emoji😀")
-
-    def test_they_are_valid_and_told_apart(self) -> None:
-        made = random.Random(7)
-        pairs = {(s, t) for s in self.ODD for t in self.ODD}
-
-        def part() -> str:
-            return "".join(made.choices("aé_-. 漢Z", k=made.randint(1, 90)))
-
-        while len(pairs) < 500:
-            pairs.add((part(), part()))
-        for server, tool in sorted(pairs):
-            name = toolcrib.qualify_tool_name(server, tool)
-            assert re.fullmatch(r"[A-Za-z0-9_-]{1,64}", name)
-            assert name == toolcrib.qualify_tool_name(server, tool)
+    async def test_500_of_them_are_unique_or_told_as_collisions_in_any_order(
+        self, place: Any
+    ) -> None:
+        """Listings are given to the client directly, since 400 processes would take too long."""
+        everything = pairs()
+        assert sum(map(len, everything.values())) == 500
+        made = random.Random(3)
+        tables, collisions = set(), set()
+        entries = {name: {"command": "none", "args": [name]} for name in everything}
+        for order in range(20):
+            environ = {**place.environ, "TOOLCRIB_STATE": str(place.folder / f"state{order}")}
+            session = place.session(options={"environ": environ}, mcp={"servers": {**entries}})
+            servers = session.main.table.source(McpServers)
+            assert servers is not None
+            shuffled = list(servers.members)
+            made.shuffle(shuffled)
+            for member in shuffled:
+                servers._listed(member, listing(everything[member.config.name]))
+            tables.add(table(session))
+            lost = [one for member in servers.members for one in member.collisions]
+            collisions.add(tuple(lost))
+            offered = [name for name, *_ in json.loads(table(session))]
+            assert len(offered) == len(set(offered)) == 500 - len(lost)
+            assert all(re.fullmatch(r"[A-Za-z0-9_-]{1,64}", name) for name in offered)
+        assert len(tables) == len(collisions) == 1
+        assert {one.kind for one in lost} == {"same_server", "other_server"}
+        for one in lost:
+            same = one.kind == "same_server"
+            whose = one.server if same else one.collides_with
+            theirs = [one.collides_with] if same else everything[one.collides_with]
+            assert one.name in {toolcrib.qualify_tool_name(whose, tool) for tool in theirs}
+        place.configure(**entries)
+        other = subprocess.run(
+            [sys.executable, "-m", "toolcrib", "tools", "--json"],
+            cwd=place.folder / "ws", env=environ, capture_output=True, check=True, timeout=60,
+        )  # fmt: skip
+        found = [each["name"] for each in json.loads(other.stdout) if each["source"] == "mcp"]
+        assert found == offered
 
     async def test_every_call_reaches_its_server_whatever_the_order(
         self, place: Any, call: Any
     ) -> None:
         tools = ["a.b", "日本", "x" * 120, "x" * 119 + "y", "plain"]
-        servers = [place.server(name, *tools) for name in ("ä", "o n e", "two", "w" * 60)]
+        servers = [place.server(name, *tools) for name in ("ä", "o n e", "two", "w" * 60, "z")]
+        expected = {
+            toolcrib.qualify_tool_name(server.name, tool): f"{server.folder.name}:{tool}"
+            for server in servers
+            for tool in tools
+        }
+        made = random.Random(5)
         seen = set()
-        for delays in ((0, 0.3, 0.1, 0.2), (0.3, 0, 0.2, 0.1), (0.1, 0.2, 0.3, 0)):
+        for _ in range(4):
             for file in (place.folder / "state").rglob("*-*.json"):
                 file.unlink()  # as if none of them had ever been connected
+            delays = [n * 0.08 for n in range(len(servers))]
+            made.shuffle(delays)
             for server, delay in zip(servers, delays, strict=True):
                 server.has(*tools, start_s=delay)
             async with place.session(*servers) as session:
                 await session.settle_tools()
                 seen.add(table(session))
-                reached = set()
-                for name in names(session):
-                    done = await call(session, name)
-                    assert not done.result.is_error, done.result.output
-                    reached.add(done.result.output)
-                assert len(reached) == len(tools) * len(servers)
+                reached = {n: (await call(session, n)).result.output for n in names(session)}
+                assert reached == expected
         assert len(seen) == 1
+
+    async def test_a_reconnection_changes_no_byte(self, place: Any, call: Any, until: Any) -> None:
+        server, other = place.server("s", "c", "a", "b"), place.server("t", "t")
+        async with place.session(server, other) as session:
+            await session.settle_tools()
+            before = table(session)
+            os.kill(int(server.noted("starts")[0]), signal.SIGKILL)
+            await until(lambda: len(server.noted("starts")) == 2)
+            assert table(session) == before
+            assert not (await call(session, "mcp__s__a")).result.is_error
+            assert table(session) == before
 
     @pytest.mark.parametrize("slow", ["a", "a_"])
     async def test_the_later_of_two_is_not_registered(
