@@ -8,9 +8,9 @@ import shlex
 from collections.abc import Iterator
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
-from attrs import define, evolve, field, frozen
+from attrs import evolve
 
 from toolcrib import (
     McpServerStatus,
@@ -21,18 +21,17 @@ from toolcrib import (
     ToolContribution,
     ToolTable,
     WithheldTool,
-    end_orphans,
     qualify_tool_name,
     server_prefix,
 )
 from toolcrib_features.mcp.choice import chosen
 from toolcrib_features.mcp.layers import read_servers
+from toolcrib_features.mcp.member import Collision, Member
 from toolcrib_features.mcp.memory import Remembered, ServerMemory
 from toolcrib_features.mcp.model import (
     Listing,
     ServerConfig,
     ServerError,
-    State,
     ToolDefinition,
 )
 from toolcrib_features.mcp.oauth.logins import Logins, uses_logins
@@ -43,72 +42,6 @@ if TYPE_CHECKING:
 
 PLUGIN = "feature-mcp"
 FEATURE = "mcp"
-
-
-@frozen(kw_only=True)
-class Collision:
-    """A tool that is not registered, since an earlier one has its name already.
-
-    `collides_with` is the name of that tool as the same server calls it, or the other server.
-    """
-
-    name: str
-    tool: str
-    server: str
-    kind: Literal["same_server", "other_server"]
-    collides_with: str
-
-    def __str__(self) -> str:
-        whose = "its own tool" if self.kind == "same_server" else "a tool of the server"
-        return (
-            f"the tool {self.tool!r} is not registered: {whose} {self.collides_with!r} has the "
-            f"name {self.name!r} already"
-        )
-
-
-@define(eq=False)
-class Member:
-    """One server: what is configured, what is known of it, and its life."""
-
-    config: ServerConfig
-    memory: ServerMemory
-    known: Remembered = field(factory=Remembered)
-    damaged: str | None = None
-    """Why nobody can tell whether its tools are those that were accepted."""
-    forgetful: str | None = None
-    """Why what it lists in this session cannot be remembered for the next."""
-    latest: Listing | None = None
-    """What it has listed in this session."""
-    server: Server | None = None
-    collisions: tuple[Collision, ...] = ()
-    offered: tuple[ToolContribution, ...] = ()
-    withheld: tuple[WithheldTool, ...] = ()
-    made: dict[tuple[str, str], ToolContribution] = field(factory=dict)
-    """The contributions by name and hash, so that a tool that stays is the same object."""
-    extras: tuple[ToolContribution, ...] = ()
-    extras_for: tuple[str, ...] = ()
-
-    @property
-    def usable(self) -> bool:
-        return self.config.enabled and self.config.problem is None
-
-    @property
-    def state(self) -> State:
-        if not self.config.enabled:
-            return "disabled"
-        if self.config.problem is not None:
-            return "failed"
-        return self.server.state if self.server is not None else "starting"
-
-    @property
-    def error(self) -> str | None:
-        own = self.server.error if self.server is not None else None
-        return self.config.problem or self.damaged or own
-
-    @property
-    def unsettled(self) -> bool:
-        """Whether its tools are not known yet, and may come."""
-        return self.usable and self.known.listed is None and self.state == "starting"
 
 
 class McpServers:
@@ -247,6 +180,8 @@ class McpServers:
     async def _orphans_ended(self) -> None:
         """Wait until servers of programs that were killed are gone, of which some run only once."""
         if self._sweep is None:
+            from toolcrib import end_orphans
+
             self._sweep = asyncio.create_task(asyncio.to_thread(end_orphans))
         await asyncio.shield(self._sweep)
 
