@@ -15,7 +15,7 @@ from attrs import define, field, frozen
 
 from toolcrib.processes.orphans import owned_token
 from toolcrib.processes.table import MARKER
-from toolcrib.processes.tree import TERM_SECONDS, ProcessTree
+from toolcrib.processes.tree import KILL_SECONDS, TERM_SECONDS, ProcessTree
 from toolcrib.runtime import Launch
 
 DRAIN_SECONDS = 0.25
@@ -99,9 +99,11 @@ class RunningProcess:
         if self._over:
             return Remains({}, {})  # its process id may be somebody else's by now
         try:
-            return Remains(*await self._tree.end(grace_s))
+            remains = Remains(*await self._tree.end(grace_s))
+            await self._reaped()
+            return remains
         finally:
-            self._close()
+            self.leave()
             self._exited.set()
             self._drained.set()
 
@@ -115,6 +117,12 @@ class RunningProcess:
         self._close()
         if self.returncode is None:  # it must not stay as a zombie, which looks alive
             threading.Thread(target=self._popen.wait, daemon=True).start()
+
+    async def _reaped(self) -> None:
+        """Wait for an ended process to be one: its first thread can be gone before the others."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(KILL_SECONDS):
+                await self._exited.wait()
 
     def _watch(self, *, owned: bool) -> None:
         if owned:

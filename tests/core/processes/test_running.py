@@ -81,6 +81,27 @@ async def test_stop_ends_what_ignores_the_polite_signal(system: str) -> None:
     assert not exists(process.pid)
 
 
+THREADS = """
+import threading, time
+hog = bytearray(1 << 27)
+for _ in range(200):
+    threading.Thread(target=time.sleep, args=(300,)).start()
+print(flush=True)
+"""
+
+
+async def test_a_stopped_process_is_gone_with_all_its_threads() -> None:
+    """Its first thread is one that has ended before the others, which cannot be waited for yet."""
+    output: list[bytes] = []
+    launch = Launch((sys.executable, "-c", THREADS), "/", os.environ)
+    process = start_process(launch, on_output=output.append)
+    while not output:
+        await asyncio.sleep(0.01)
+    await process.stop()
+    assert process.returncode == -15
+    assert not exists(process.pid)
+
+
 async def test_stop_twice_is_harmless() -> None:
     process = shell("exec sleep 300", [])
     await process.stop()
