@@ -274,7 +274,7 @@ Call = Callable[..., Awaitable[Completion]]
 def call() -> Call:
     """Calls one tool in a session."""
 
-    async def call(session: Session, name: str, **arguments: Any) -> Completion:
+    async def call(session: Session, name: str, /, **arguments: Any) -> Completion:
         calls = [{"id": "1", "name": name, "arguments": arguments}]
         (done,) = [done async for done in session.execute(calls)]
         return done

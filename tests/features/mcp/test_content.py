@@ -203,12 +203,21 @@ class TestStructured:
             (["hello"], {"result": "hello"}),
             (["5"], {"result": 5}),
             (["a", "b"], {"result": ["a", "b"]}),
+            (["hello"], {"content": "hello"}),
+            (["a", "b"], {"content": [text("a"), text("b")]}),
             (["other", "[1]"], [1]),
         ],
     )
     def test_what_a_text_says_already_is_left_out(self, texts: list[str], structured: Any) -> None:
         shown = str(result(*map(text, texts), structuredContent=structured).output)
         assert shown == "\n".join(texts)
+
+    def test_a_picture_is_not_shown_again_as_base64(self) -> None:
+        block = image(png())
+        shown = result(block, structuredContent={"content": [block]}).output
+        assert "structured" not in str(shown) and isinstance(shown, tuple)
+        other = result(block, structuredContent={"content": [block, block]}).output
+        assert "structured" in str(other)
 
     def test_a_boolean_is_no_number(self) -> None:
         assert "structured" in str(result(text("1"), structuredContent={"result": True}).output)

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
-import hashlib
-import json
 import os
 import re
 import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -202,24 +199,6 @@ def connect(request: pytest.FixtureRequest, site: Site) -> Connect:
 
 
 @pytest.fixture(scope="session")
-def node_modules(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder with the packages of npm, which is kept from one run to the next."""
-    if shutil.which("node") is None or shutil.which("npm") is None:
-        pytest.skip("node and npm are not installed")
-    named = json.dumps(NPM, sort_keys=True)
-    digest = hashlib.sha256(named.encode()).hexdigest()[:12]
-    temporary = tmp_path_factory.getbasetemp()
-    kept = [each for each in temporary.parents if each.name.startswith("pytest-of-")]
-    folder = (kept or [temporary])[0] / f"toolcrib-npm-{digest}"
-    folder.mkdir(mode=0o700, exist_ok=True)
-    with open(folder / "lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (folder / "complete").exists():
-            described = {"private": True, "type": "module", "dependencies": NPM}
-            (folder / "package.json").write_text(json.dumps(described))
-            command = ["npm", "install", "--no-audit", "--no-fund", "--no-package-lock"]
-            done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=100)
-            if done.returncode:
-                pytest.skip(f"npm cannot install its packages: {done.stderr[-500:]}")
-            (folder / "complete").touch()
-    return folder
+def node_modules(npm_install: Callable[[Mapping[str, str]], Path]) -> Path:
+    """The folder with the packages of npm."""
+    return npm_install(NPM)

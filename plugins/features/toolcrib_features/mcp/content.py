@@ -64,8 +64,10 @@ def to_result(
     """
     data = as_data(result)
     content = Content(save=save, reader=reader)
-    content.add_all(data.get("content"))
-    said = structured_text(data.get("structuredContent"), data.get("_meta"), content.texts)
+    blocks = data.get("content")
+    content.add_all(blocks)
+    structured, meta = data.get("structuredContent"), data.get("_meta")
+    said = structured_text(structured, meta, content.texts, blocks)
     if said:
         content.text(said)
     return content.result(tool, is_error=data.get("isError") is True)

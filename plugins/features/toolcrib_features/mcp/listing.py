@@ -67,6 +67,9 @@ def _fault(item: Any, name: str) -> str | None:
     schema = item.get("inputSchema")
     if not isinstance(schema, dict) or schema.get("type", "object") != "object":
         return "its input schema is not that of an object"
+    execution = item.get("execution")
+    if isinstance(execution, dict) and execution.get("taskSupport") == "required":
+        return "it runs as a task of the protocol only, and such tasks are not supported"
     try:
         size = len(json.dumps(item))
     except (ValueError, RecursionError):

@@ -7,15 +7,22 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 _RESERVED = frozenset({"modelcontextprotocol", "mcp"})
+_WRAPPERS = frozenset({"result", "content"})
 
 
-def structured_text(structured: Any, meta: Any, texts: Sequence[str]) -> str | None:
+def structured_text(
+    structured: Any, meta: Any, texts: Sequence[str], blocks: Any = None
+) -> str | None:
     """`structuredContent` and `_meta` between tags; None when there is nothing new to say.
 
     What cannot be written as JSON is left out.
+
+    Args:
+        texts: those of the content.
+        blocks: all of the content, with what is no text.
     """
     said: dict[str, Any] = {}
-    if structured is not None and not is_told(structured, texts):
+    if structured is not None and not is_told(structured, texts, blocks):
         said["structuredContent"] = structured
     if isinstance(meta, Mapping):
         own = {key: value for key, value in meta.items() if not is_reserved(key)}
@@ -29,16 +36,21 @@ def structured_text(structured: Any, meta: Any, texts: Sequence[str]) -> str | N
     return f"<mcp-structured-result>\n{written}\n</mcp-structured-result>"
 
 
-def is_told(structured: Any, texts: Sequence[str]) -> bool:
-    """Whether a text has the same value, or all texts together have that of a lone `result`.
+def is_told(structured: Any, texts: Sequence[str], blocks: Any = None) -> bool:
+    """Whether a text has the same value, or all texts together that of a lone `result`.
 
-    Servers put a value that is no object under this key.
+    Servers put a value that is no object under this key, some under `content`, where there can be
+    all blocks of the content as well.
     """
     if any(_says(text, structured) for text in texts):
         return True
-    if not isinstance(structured, Mapping) or structured.keys() != {"result"}:
+    if not isinstance(structured, Mapping) or len(structured) != 1:
         return False
-    value = structured["result"]
+    key, value = next(iter(structured.items()))
+    if key not in _WRAPPERS:
+        return False
+    if key == "content" and blocks is not None and _same(value, blocks):
+        return True
     if any(_says(text, value) for text in texts):
         return True
     return (
@@ -66,11 +78,16 @@ def _any_reserved(labels: Iterable[str]) -> bool:
 def _says(text: str, value: Any) -> bool:
     if isinstance(value, str):
         return text == value
-    written = _json(value, canonical=True)
     try:
-        return written is not None and _json(json.loads(text), canonical=True) == written
+        return _same(json.loads(text), value)
     except (ValueError, RecursionError):
         return False
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Whether two values have the same JSON text, so that no boolean equals a number."""
+    written = _json(one, canonical=True)
+    return written is not None and _json(other, canonical=True) == written
 
 
 def _json(value: Any, *, canonical: bool = False) -> str | None:
