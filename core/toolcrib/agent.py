@@ -63,7 +63,7 @@ class Agent:
         self.scope = Scope("agent", session.scope)
         self.registry = ToolRegistry()
         self.hooks = HookTable(session.crib.plugins, self.silenced, session)
-        self.features: dict[str, FeatureState] = {}
+        self.features = self._decided_features()
         self.timeouts: Mapping[str, float] = {}
         self.observed = False
         self.table = ToolTable(session.crib.plugins.records, self._table_changed)
@@ -82,19 +82,22 @@ class Agent:
 
         With `renew` tools are made anew, for they may hold settings of their own, or services.
         """
+        self.features = self._decided_features()
+        self._on = None
+        self._refusals.clear()
+        self.timeouts = self.session.settings.tools.timeouts
+        self.hooks.clear()
+        self.note_observers()
+        self._evaluate(reason, renew)
+
+    def _decided_features(self) -> dict[str, FeatureState]:
         session = self.session
-        self.features = resolve_features(
+        return resolve_features(
             session.crib.features(),
             settings=session.settings,
             profile=self.profile,
             environ=session.environment,
         )
-        self._on = None
-        self._refusals.clear()
-        self.timeouts = session.settings.tools.timeouts
-        self.hooks.clear()
-        self.note_observers()
-        self._evaluate(reason, renew)
 
     def _table_changed(self, reason: str) -> None:
         if self._evaluated:  # otherwise the first evaluation is still to come

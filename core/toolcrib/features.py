@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Literal
+from typing import Any, Literal
 
 from attrs import field, frozen
+from attrs.validators import instance_of
 
 from toolcrib.config.settings import Settings
 from toolcrib.errors import ConfigError, Notice
@@ -30,6 +31,9 @@ class Feature:
         plugins: the names of the plugins that belong to it.
         settings: tables of the configuration that it reads, each with the place of the attrs
             class that describes it.
+        mcp_servers: MCP servers that come with it, by name, each with an entry as in `.mcp.json`.
+            The feature `mcp` offers their tools while this one is on. For users the name is
+            `plugin-<feature>:<name>`; what they configure under it replaces the entry.
         check: the place of a function that `toolcrib config check` asks for more notices; it gets
             the settings, the folder of the workspace and the environment variables.
     """
@@ -41,6 +45,10 @@ class Feature:
     needs: str | None = None
     plugins: tuple[str, ...] = ()
     settings: Mapping[str, str] = field(factory=dict)
+    mcp_servers: Mapping[str, Mapping[str, Any]] = field(
+        factory=dict,
+        validator=instance_of(Mapping),  # type: ignore[type-abstract]
+    )
     check: str | None = None
 
 

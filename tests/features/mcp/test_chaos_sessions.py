@@ -115,3 +115,25 @@ async def test_the_others_work(place: Any, call: Any, until: Any, fault: str) ->
         assert bad.noted("effects") == [expected.called] * expected.effects
     with (folder / "starts").open("a") as file:  # what must be gone in the end
         file.writelines(f"{pid}\n" for pid in bad.noted("child"))
+
+
+async def test_a_call_that_hangs_delays_no_other_of_its_batch_when_it_may_overlap(
+    place: Any,
+) -> None:
+    """Without `parallel` nobody knows what it touches, and later calls wait for it."""
+    folder = place.folder / "chaos"
+    folder.mkdir()
+    bad = place.server("bad")
+    bad.folder = folder
+    entry = {"command": sys.executable, "args": ["-I", str(SCRIPT), "silent", str(folder)]}
+    (place.folder / "ws" / "f.txt").write_text("there")
+    async with place.session((bad, {**entry, "parallel": True})) as session:
+        calls = [
+            {"id": "1", "name": "mcp__bad__look", "arguments": {}},
+            {"id": "2", "name": "Read", "arguments": {"path": "f.txt"}},
+        ]
+        done = []
+        async for each in session.execute(calls):
+            done.append(each.id)
+            session.cancel()
+        assert done == ["2", "1"]

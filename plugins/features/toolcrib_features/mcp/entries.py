@@ -219,6 +219,7 @@ _SAME = {
     "deferred": Key("deferred", flag),
     "trusted": Key("trusted", flag),
     "pinned": Key("pinned", flag),
+    "parallel": Key("parallel", flag),
 }
 TOML_KEYS: KeySet = {
     **_SAME,

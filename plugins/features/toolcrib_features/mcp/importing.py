@@ -229,6 +229,7 @@ _RENAMED: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
     "startup_timeout_sec": ("startupTimeoutMs", _milliseconds),
     "startup_timeout_ms": ("startupTimeoutMs", _same),
     "tool_timeout_sec": ("toolTimeoutMs", _milliseconds),
+    "supports_parallel_tool_calls": ("parallel", _same),
     "enabled_tools": ("enabledTools", _same),
     "disabled_tools": ("disabledTools", _same),
     "includeTools": ("enabledTools", _same),

@@ -13,7 +13,7 @@ from attrs import evolve, frozen
 
 from toolcrib import Notice
 from toolcrib_features.mcp.model import ServerConfig
-from toolcrib_features.mcp.places import Places
+from toolcrib_features.mcp.places import Places, brought
 from toolcrib_features.mcp.settings import LONGEST_S, STARTUP_TIMEOUT_S, TOOL_TIMEOUT_S
 
 if TYPE_CHECKING:
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 STARTUP_VARIABLE = "TOOLCRIB_MCP_STARTUP_TIMEOUT_MS"
 TOOL_VARIABLE = "TOOLCRIB_MCP_TOOL_TIMEOUT_MS"
+BROUGHT = "plugin-"
+"""How the names of servers begin that come with a feature."""
 _VARIABLE = "environment variable "
 
 
@@ -54,7 +56,8 @@ def read_servers(session: Session) -> Servers:
 
     A bad entry or file costs only itself: nothing is raised.
     """
-    return configured(session.settings, session.workspace.root, session.environment)
+    place = session.workspace.root, session.environment
+    return configured(session.settings, *place, brought(session))
 
 
 def check(settings: Settings, workspace: str | Path, environ: Mapping[str, str]) -> list[Notice]:
@@ -62,9 +65,16 @@ def check(settings: Settings, workspace: str | Path, environ: Mapping[str, str])
     return list(configured(settings, workspace, environ).findings)
 
 
-def configured(settings: Settings, workspace: str | Path, environ: Mapping[str, str]) -> Servers:
-    """The servers of settings; see `read_servers`."""
+def configured(
+    settings: Settings,
+    workspace: str | Path,
+    environ: Mapping[str, str],
+    brought: Mapping[str, Mapping[str, Any]] | None = None,
+) -> Servers:
+    """The servers of settings, and those that features bring; see `read_servers`."""
     reader = _Reader(Places.of(workspace, environ), environ)
+    for feature, servers in (brought or {}).items():
+        reader.bring(feature, servers)
     reader.read(settings)
     defaults = _timeouts(settings.section("mcp"), environ, reader.notices)
     configs = (_timed(one, *defaults) for one in reader.configs(environ))
@@ -93,6 +103,17 @@ class _Reader:
         self.notices: list[Notice] = []
         self._environ = environ
         self._found: dict[str, _Found] = {}
+
+    def bring(self, feature: str, servers: Mapping[str, Any]) -> None:
+        """Take the servers that come with a feature; what is configured goes before them."""
+        from toolcrib_features.mcp.entries import JSON_KEYS, read_entry
+
+        for name, entry in servers.items():
+            self._found[f"{BROUGHT}{feature}:{name}"] = _Found(
+                draft=read_entry(entry, JSON_KEYS),
+                locate=lambda *place: f"feature {feature!r}",
+                base=self.places.root,
+            )
 
     def read(self, settings: Settings) -> None:
         layers = settings.layers

@@ -31,6 +31,7 @@ class ServerConfig:
             enables all.
         deferred: the tools are announced by name and loaded when the model selects them.
         trusted: what the server says of its tools (read-only, destructive) is believed.
+        parallel: its calls may run at the same time as any others.
         pinned: a tool whose definition has changed is disabled until the user accepts it.
         written: the command with its arguments, or the address, before variables are put in.
         inserted: the values of variables that were put in, which may be secrets.
@@ -55,6 +56,7 @@ class ServerConfig:
     disabled_tools: tuple[str, ...] = ()
     deferred: bool = False
     trusted: bool = False
+    parallel: bool = False
     pinned: bool = True
     written: tuple[str, ...] = field(default=(), repr=False)
     inserted: frozenset[str] = field(default=frozenset(), repr=False)

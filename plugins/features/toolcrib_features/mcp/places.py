@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
@@ -50,10 +50,20 @@ class Places:
 
 def may_have_servers(session: Session) -> bool:
     """Whether it is worth reading them: something is configured somewhere."""
-    if session.section("mcp").get("servers"):
+    if session.section("mcp").get("servers") or brought(session):
         return True
     places = Places.of(session.workspace.root, session.environment)
     return any(map(os.path.lexists, places.files))
+
+
+def brought(session: Session) -> dict[str, Mapping[str, Any]]:
+    """The entries of servers that come with features that are on, by feature."""
+    states = session.main.features
+    return {
+        feature.name: feature.mcp_servers
+        for feature in session.crib.features()
+        if feature.mcp_servers and states[feature.name].enabled
+    }
 
 
 def _repository(root: Path) -> Path:

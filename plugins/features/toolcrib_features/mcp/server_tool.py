@@ -124,7 +124,7 @@ class McpTool(Tool[dict[str, Any]]):
         return McpExecution(
             execute=execute,
             approval_rule=self.name,
-            accesses=Accesses.none() if reads_only else None,
+            accesses=Accesses.none() if reads_only or self._config.parallel else None,
             display=GenericDisplay(summary=summary, detail=args),
             description=f"call {summary}",
             reads_only=reads_only,

@@ -103,10 +103,7 @@ class McpServers:
     def start(self) -> None:
         """Connect to those that are not connected yet, in the background."""
         self._started = True
-        if self._session.uses_plugin(PLUGIN):
-            self._connect_all()
-        else:
-            self.follow()  # the feature proved to be off
+        self._connect_all()
 
     def _connect_all(self) -> None:
         for member in self.members:

@@ -58,11 +58,12 @@ STDIO = {"command": "x", "args": ["a"]}
             "codex",
             ".codex/config.toml",
             'model = "m"\n[mcp_servers.s]\ncommand = "x"\nenv_vars = ["T"]\n'
-            "startup_timeout_sec = 1.5\nenabled_tools = ['a']\n",
+            "startup_timeout_sec = 1.5\nenabled_tools = ['a']\nsupports_parallel_tool_calls = true\n",
             {
                 "command": "x",
                 "startupTimeoutMs": 1500,
                 "enabledTools": ["a"],
+                "parallel": True,
                 "env": {"T": "${T}"},
             },
         ),

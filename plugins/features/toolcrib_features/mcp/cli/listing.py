@@ -124,6 +124,7 @@ def _record(found: Check) -> dict[str, Any]:
         "disabled_tools": list(config.disabled_tools),
         "deferred": config.deferred,
         "trusted": config.trusted,
+        "parallel": config.parallel,
         "pinned": config.pinned,
         "source": config.source,
         "problem": found.error,

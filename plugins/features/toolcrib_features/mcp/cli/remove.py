@@ -9,7 +9,7 @@ import click
 from toolcrib import ToolcribError, open_session
 from toolcrib_features.mcp.cli.shared import chosen_file
 from toolcrib_features.mcp.edit import names_in, remove_server
-from toolcrib_features.mcp.layers import read_servers
+from toolcrib_features.mcp.layers import BROUGHT, read_servers
 
 
 @click.command(
@@ -34,6 +34,11 @@ def command(name: str, workspace: str | None) -> None:
 def _missing(name: str, file: str, known: tuple[str, ...], workspace: str | None) -> str:
     configured = read_servers(open_session(workspace or os.curdir)).configs
     elsewhere = next((one for one in configured if one.name == name), None)
+    if elsewhere is not None and name.startswith(BROUGHT):
+        return (
+            f"the server {name!r} comes with the {elsewhere.source}: turn that off, or give "
+            f'{name!r} an entry with "enabled": false in {file}'
+        )
     if elsewhere is not None:
         return f"the server {name!r} is configured in {elsewhere.source}: take it out there"
     from difflib import get_close_matches
