@@ -83,23 +83,14 @@ def _replace(file: Path, content: bytes) -> None:
 @contextlib.contextmanager
 def _locked(file: Path) -> Iterator[None]:
     """Hold a file against other processes of toolcrib, by one beside it that stays."""
-    import fcntl
-    import time
+    from toolcrib.locking import lock
 
-    lock = file.parent / f".{file.name}.lock"
+    beside = file.parent / f".{file.name}.lock"
     flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-    descriptor = os.open(lock, flags, 0o600)
+    descriptor = os.open(beside, flags, 0o600)
     try:
-        give_up = time.monotonic() + LOCK_S
-        while True:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() > give_up:
-                    text = f"another process has been changing {str(file)!r} for {LOCK_S:g} s"
-                    raise StateError(text) from None
-                time.sleep(0.01)
+        if not lock(descriptor, LOCK_S):
+            raise StateError(f"another process has been changing {str(file)!r} for {LOCK_S:g} s")
         yield
     finally:
         os.close(descriptor)

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import codecs
 import contextlib
-import fcntl
 import os
 import stat
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from toolcrib.config.sources import MAX_PROJECT_BYTES
 from toolcrib.errors import ConfigError, Notice
+from toolcrib.locking import lock
 
 _LOCK_S = 5.0
 """How long another process of toolcrib may take for its change."""
@@ -104,19 +103,13 @@ def _locked(folder: Path) -> Iterator[None]:
     """Hold the folder of a configuration file against other processes of toolcrib."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        give_up = time.monotonic() + _LOCK_S
-        while True:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() > give_up:
-                    raise TimeoutError(
-                        f"another process has been changing {str(folder)!r} for {_LOCK_S:.0f} s"
-                    ) from None
-                time.sleep(0.01)
-            except OSError:
-                break  # no locks on this file system; a change in between is noticed all the same
+        try:
+            mine = lock(descriptor, _LOCK_S)
+        except OSError:  # no locks on this file system; a change in between is noticed all the same
+            mine = True
+        if not mine:
+            text = f"another process has been changing {str(folder)!r} for {_LOCK_S:g} s"
+            raise TimeoutError(text)
         yield
     finally:
         os.close(descriptor)
