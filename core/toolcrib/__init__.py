@@ -115,6 +115,7 @@ if TYPE_CHECKING:
     from toolcrib.processes.tree import ProcessTree as ProcessTree
     from toolcrib.profiles import Profile as Profile
     from toolcrib.redaction import redacted as redacted
+    from toolcrib.rules import arguments_matcher as arguments_matcher
     from toolcrib.rules import literal_rule as literal_rule
     from toolcrib.rules import path_matcher as path_matcher
     from toolcrib.rules import text_matcher as text_matcher
@@ -223,7 +224,7 @@ _HOMES = {
     "toolcrib.processes.tree": ["ProcessTree"],
     "toolcrib.profiles": ["Profile"],
     "toolcrib.redaction": ["redacted"],
-    "toolcrib.rules": ["literal_rule", "path_matcher", "text_matcher"],
+    "toolcrib.rules": ["arguments_matcher", "literal_rule", "path_matcher", "text_matcher"],
     "toolcrib.runtime": ["Launch", "LocalRuntime", "Runtime"],
     "toolcrib.runtimes": ["Lease", "RuntimeRegistry"],
     "toolcrib.schema": ["Alias"],

@@ -22,6 +22,7 @@ from toolcrib.contract.tool import Tool
 from toolcrib.interactions import new_id
 from toolcrib.offered import HOST
 from toolcrib.policy import MCP_PREFIX
+from toolcrib.rules import arguments_matcher
 from toolcrib.validation.validator import ArgumentValidator
 
 if TYPE_CHECKING:
@@ -268,7 +269,10 @@ class _HostTool(Tool[Any]):
                 )
 
         return RunnableExecution(
-            execute, approval_rule=self.name, accesses=self._described.accesses
+            execute,
+            approval_rule=self.name,
+            accesses=self._described.accesses,
+            matches_rule=arguments_matcher(args, self._described.schema.get("properties")),
         )
 
 

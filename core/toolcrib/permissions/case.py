@@ -10,12 +10,14 @@ from attrs import evolve
 from toolcrib.config.permission import Decision
 from toolcrib.contract.call import SessionView, ToolCall
 from toolcrib.contract.execution import RunnableExecution
+from toolcrib.errors import RuleError
 from toolcrib.permissions.commands import Allowance, Script
 from toolcrib.permissions.disk import Links
 from toolcrib.permissions.git import WorkTree, work_tree
 from toolcrib.permissions.ruleset import PATH_DOMAINS, PreparedRule, RuleSet, ToolRules, prepare
 from toolcrib.permissions.touched import Match, effects_of, secret_in, speaks_of
-from toolcrib.rules import match_path_rule
+from toolcrib.plugins.loader import describe
+from toolcrib.rules import is_every_call, match_path_rule
 from toolcrib.rules.glob import compile_glob
 from toolcrib.shell.model import CommandAnalysis, PathEffect, SimpleCommand
 
@@ -33,6 +35,8 @@ class Case:
         # Not cached properties: these are asked for in every call, and those take a lock in 3.11.
         self._effects: tuple[PathEffect, ...] | None = None
         self._denying: list[tuple[PreparedRule, Match]] | None = None
+        # Why the tool cannot tell whether the pattern of a rule covers the call.
+        self.untold: dict[PreparedRule, str] = {}
 
     @property
     def analysis(self) -> CommandAnalysis | None:
@@ -79,23 +83,21 @@ class Case:
     def own_match(self, rule: PreparedRule) -> Match:
         """Whether a rule that names the tool speaks of the call.
 
-        A matcher that fails counts as a match for deny and ask, and as none for allow.
+        Where the tool cannot tell, a deny or ask rule counts for every call, an allow rule for
+        none; `untold` says why.
         """
         if rule.pattern is None:
             return Match.YES
-        matcher = self.execution.matches_rule
-        if matcher is None:
-            return Match.NO
         allows = rule.rule.decision == "allow"
         try:
             if self.analysis is not None:
-                if not allows:
-                    return self.script.spoken_of(rule.pattern)
-                allowance = self.allowance((rule,))
-                if allowance.holds_exactly(self.analysis.text):
-                    return Match.YES
-                speaks = any(map(allowance.speaks_of, self.analysis.commands))
-                return Match.YES if speaks else Match.NO
+                return self._script_match(rule, self.analysis)
+            matcher = self.execution.matches_rule
+            if matcher is None:
+                if not is_every_call(rule.pattern):
+                    self.untold[rule] = f"rules about {self.call.name} cannot have a pattern"
+                    return Match.NO if allows else Match.YES
+                return Match.YES
             if allows and self.call.domain == "shell":  # its commands are not known one by one
                 literal = compile_glob(rule.pattern, segmented=False).literal
                 found = literal is not None and matcher(rule.pattern)
@@ -103,9 +105,20 @@ class Case:
                 found = matcher(rule.pattern) or any(self._really(rule.pattern))
             else:
                 found = matcher(rule.pattern) and all(self._really(rule.pattern))
-        except Exception:
+        except Exception as error:
+            self.untold[rule] = str(error) if isinstance(error, RuleError) else describe(error)
             return Match.NO if allows else Match.YES
         return Match.YES if found else Match.NO
+
+    def _script_match(self, rule: PreparedRule, analysis: CommandAnalysis) -> Match:
+        assert rule.pattern is not None
+        if rule.rule.decision != "allow":
+            return self.script.spoken_of(rule.pattern)
+        allowance = self.allowance((rule,))
+        if allowance.holds_exactly(analysis.text):
+            return Match.YES
+        speaks = any(map(allowance.speaks_of, analysis.commands))
+        return Match.YES if speaks else Match.NO
 
     def withheld(self) -> Callable[[str], bool] | None:
         """Which paths a search must leave out: those that a rule denies to read, or asks about."""

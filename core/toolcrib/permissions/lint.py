@@ -13,12 +13,14 @@ from toolcrib.errors import Notice
 from toolcrib.paths import Workspace
 from toolcrib.permissions.commands import Allowance, Script
 from toolcrib.permissions.touched import Match
-from toolcrib.policy import find_inactive_tool_patterns, suggest
+from toolcrib.policy import MCP_PREFIX, find_inactive_tool_patterns, suggest
 from toolcrib.rules import (
     Rule,
+    is_every_call,
     match_glob_rule,
     match_path_rule,
     match_tool_name,
+    names_argument,
     parse_rule,
     path_matcher,
 )
@@ -26,6 +28,7 @@ from toolcrib.rules import (
 _PATH_DOMAINS = frozenset({"read", "write", "edit", "media"})
 _BEATEN_BY = {"allow": ("deny", "ask"), "ask": ("deny",), "deny": ()}
 _PIECE = re.compile(r"\\(.)|(\*+)|(\?)|([^\\*?]+)", re.DOTALL)
+_SOME_MCP_TOOL = f"{MCP_PREFIX}server__tool"
 _UNSAMPLED = frozenset("[]{}()")
 # What a star may stand for; no rule spells such characters out.
 _TEXT_FILLINGS = ("", "\ue000zq", "\ue000 /z\nq")
@@ -44,6 +47,12 @@ class _Read:
     @property
     def about_paths(self) -> bool:
         return bool(self.domains) and self.domains <= _PATH_DOMAINS
+
+    @property
+    def of_no_argument(self) -> bool:
+        """Whether its pattern is none that tools of MCP servers can be asked about."""
+        pattern = self.parsed.arg_pattern
+        return pattern is not None and not names_argument(pattern)
 
 
 def lint_rules(
@@ -67,6 +76,7 @@ def lint_rules(
         text = (
             _unknown_tool(read, tools)
             or _covers_everything(read)
+            or _names_no_argument(read)
             or _wrong_anchor(read, workspace)
             or _failed_example(read, workspace)
             or _duplicate(read, earlier)
@@ -83,13 +93,15 @@ def lint_rules(
 
 def _read(rule: PermissionRule, tools: Mapping[str, str]) -> _Read:
     parsed = parse_rule(rule.pattern)
+    if parsed.tool_name.startswith(MCP_PREFIX) and is_every_call(parsed.arg_pattern or ""):
+        parsed = Rule(parsed.tool_name)
     names = tuple(name for name in tools if match_tool_name(parsed.tool_name, name))
     return _Read(rule, parsed, names, frozenset(tools[name] for name in names))
 
 
 def _unknown_tool(read: _Read, tools: Mapping[str, str]) -> str | None:
     name = read.parsed.tool_name
-    if name.startswith("mcp__"):
+    if name.startswith(MCP_PREFIX):
         faults = find_inactive_tool_patterns([name], None)
         return f"is about no tool: {faults[0].reason}" if faults else None
     if read.tools:
@@ -100,9 +112,22 @@ def _unknown_tool(read: _Read, tools: Mapping[str, str]) -> str | None:
 
 
 def _covers_everything(read: _Read) -> str | None:
-    if read.parsed.arg_pattern is not None or not read.rule.pattern.endswith(")"):
+    if read.parsed.arg_pattern is not None or not read.rule.pattern.endswith("()"):
         return None
     return f"covers every call of the tool; write {read.parsed.tool_name!r} if that is meant"
+
+
+def _names_no_argument(read: _Read) -> str | None:
+    name, allows = read.parsed.tool_name, read.rule.decision == "allow"
+    if not read.of_no_argument or is_every_call(read.parsed.arg_pattern or ""):
+        return None
+    known = "rules about tools of MCP servers know no pattern but 'argument=pattern'"
+    if name.startswith(MCP_PREFIX):
+        fate = "allows nothing" if allows else "counts for every call"
+        return f"{fate}: {known}; write {name!r} if every call is meant"
+    if not allows and match_tool_name(name, _SOME_MCP_TOOL):
+        return f"counts for every call of some tools: {known}; name the tools that are meant"
+    return None
 
 
 def _wrong_anchor(read: _Read, workspace: Workspace) -> str | None:
@@ -173,6 +198,8 @@ def _matches_example(read: _Read, example: str, workspace: Workspace) -> bool:
         return True
     if read.about_paths:
         return path_matcher(example, workspace)(pattern)
+    if read.parsed.tool_name.startswith(MCP_PREFIX) and read.of_no_argument:
+        return read.rule.decision != "allow"
     if "shell" not in read.domains:
         return match_glob_rule(pattern, example)
     from toolcrib.shell import analyse_command

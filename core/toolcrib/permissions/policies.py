@@ -65,6 +65,16 @@ def _by_rule(
     )
 
 
+def _forbidding(case: Case, rule: PreparedRule, policy: str, decision: Verdict) -> Judgement:
+    """The judgement by a deny or ask rule, which counts also where nobody can tell if it does."""
+    untold = case.untold.get(rule)
+    if untold is None:
+        return _by_rule(rule, policy, decision)
+    said = f"{rule.rule.reason}; " if rule.rule.reason else ""
+    counts = f"the rule {rule.rule.pattern!r} counts for every such call: {untold}"
+    return _by_rule(rule, policy, decision, said + counts)
+
+
 def _auto_question(case: Case) -> Answer:
     if case.session.mode != "auto" or case.call.domain != "question":
         return None
@@ -78,7 +88,7 @@ def _auto_question(case: Case) -> Answer:
 def _deny_rules(case: Case) -> Answer:
     for rule, match in case.denying:
         if match is Match.YES:
-            return _by_rule(rule, "user-configured-deny", "deny")
+            return _forbidding(case, rule, "user-configured-deny", "deny")
     return None
 
 
@@ -167,7 +177,7 @@ def _session_approvals(case: Case) -> Answer:
 
 def _ask_rules(case: Case) -> Answer:
     for rule, _ in case.speaking("ask"):
-        return _by_rule(rule, "user-configured-ask", "ask")
+        return _forbidding(case, rule, "user-configured-ask", "ask")
     return None
 
 
@@ -272,6 +282,9 @@ def _fallback(case: Case) -> Answer:
         elif left := case.unapproved():
             lacks = case.allowance(case.rules.own["allow"]).lacking(left[0])
             reason = f"no rule allows {shown(left)}" + (f": {lacks}" if lacks else "")
+    elif untold := next((r for r in case.rules.own["allow"] if r in case.untold), None):
+        pattern = untold.rule.pattern
+        reason = f"the rule {pattern!r} does not allow it: {case.untold[untold]}"
     return Judgement(decision="ask", policy="fallback-ask", reason=reason)
 
 

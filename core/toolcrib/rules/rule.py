@@ -44,6 +44,11 @@ def parse_rule(text: str) -> Rule:
     return Rule(tool_name, pattern)
 
 
+def is_every_call(rule_args: str) -> bool:
+    """Whether the arguments of a rule cover whatever there is: `*`, `**`."""
+    return bool(rule_args) and not rule_args.strip("*")
+
+
 def literal_rule(tool_name: str, subject: str) -> str:
     """Give the rule that covers exactly one subject of a tool."""
     return f"{tool_name}({escape(subject)})"

@@ -16,6 +16,7 @@ from toolcrib import (
     ToolContext,
     ToolContribution,
     ToolResult,
+    arguments_matcher,
     qualify_tool_name,
 )
 from toolcrib_features.mcp.content import Content
@@ -116,6 +117,7 @@ class ExtraTool(Tool[dict[str, Any]]):
             accesses=Accesses.none(),
             display=GenericDisplay(summary=summary, detail=args),
             description=f"call {summary}",
+            matches_rule=arguments_matcher(args, self.parameters["properties"]),
             reads_only=self._config.trusted,
         )
 

@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from attrs import define, field, frozen
 
-from toolcrib import Accesses, GenericDisplay, RunnableExecution, Tool, ToolContext, ToolResult
+from toolcrib import (
+    Accesses,
+    GenericDisplay,
+    RunnableExecution,
+    Tool,
+    ToolContext,
+    ToolResult,
+    arguments_matcher,
+)
 from toolcrib_features.mcp.closing import closed
 from toolcrib_features.mcp.content import has_media, to_result
 from toolcrib_features.mcp.model import (
@@ -127,6 +135,7 @@ class McpTool(Tool[dict[str, Any]]):
             accesses=Accesses.none() if reads_only or self._config.parallel else None,
             display=GenericDisplay(summary=summary, detail=args),
             description=f"call {summary}",
+            matches_rule=arguments_matcher(args, self.parameters.get("properties")),
             reads_only=reads_only,
             destructive=trusted and destructive and not reads_only,
         )
