@@ -7,9 +7,9 @@ from typing import Literal
 
 from attrs import field, frozen
 
+from toolcrib.mcp.naming import MAX_CHARS
+from toolcrib.mcp.naming import PREFIX as MCP_PREFIX
 from toolcrib.rules import match_tool_name
-
-MCP_PREFIX = "mcp__"
 
 _WILDCARDS = frozenset("*?[]{}()!|")
 
@@ -111,7 +111,8 @@ def _fault(pattern: str, known_names: Collection[str] | None) -> InactiveKind | 
     wild = not _WILDCARDS.isdisjoint(pattern)
     if pattern.startswith(MCP_PREFIX):
         server, _, tool = pattern.removeprefix(MCP_PREFIX).partition("__")
-        return None if wild or (server and tool) else "incomplete-mcp-name"
+        cut = len(pattern) == MAX_CHARS  # of a long name the server may be all that is left
+        return None if wild or cut or (server and tool) else "incomplete-mcp-name"
     if wild:
         return "wildcard-not-mcp"
     if known_names is not None and pattern not in known_names:

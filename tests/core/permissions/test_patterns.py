@@ -31,7 +31,7 @@ class Plain(toolcrib.Tool[dict[str, Any]]):
 
     name = "Plain"
     description = "Does nothing."
-    Input = SCHEMA  # noqa: RUF012
+    Input = SCHEMA
 
     def resolve_execution(self, args: dict[str, Any]) -> toolcrib.RunnableExecution:
         async def execute(context: toolcrib.ToolContext) -> ToolResult:

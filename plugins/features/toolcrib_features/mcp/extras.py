@@ -259,3 +259,4 @@ _EXTRAS = (
         ),
     ),
 )
+EXTRA_NAMES = tuple(extra.name for extra in _EXTRAS)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, frozen
 
-from toolcrib import Notice
+from toolcrib import Notice, state_folder
 from toolcrib_features.mcp.model import ServerConfig
 from toolcrib_features.mcp.places import Places, brought
 from toolcrib_features.mcp.settings import LONGEST_S, STARTUP_TIMEOUT_S, TOOL_TIMEOUT_S
@@ -61,8 +61,17 @@ def read_servers(session: Session) -> Servers:
 
 
 def check(settings: Settings, workspace: str | Path, environ: Mapping[str, str]) -> list[Notice]:
-    """Everything that is wrong with the servers of a workspace, for `toolcrib config check`."""
-    return list(configured(settings, workspace, environ).findings)
+    """Everything that is wrong with the servers of a workspace, and with what is said of them.
+
+    For `toolcrib config check`; no server is started.
+    """
+    from toolcrib_features.mcp.memory import ServerMemory
+    from toolcrib_features.mcp.mentions import Mentions
+
+    found = configured(settings, workspace, environ)
+    state = state_folder(environ)
+    mentions = Mentions(found.configs, BROUGHT, lambda config: ServerMemory(state, config).read())
+    return [*found.findings, *mentions.notices(settings)]
 
 
 def configured(

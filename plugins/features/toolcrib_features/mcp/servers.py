@@ -34,6 +34,7 @@ from toolcrib_features.mcp.model import (
     ServerError,
     ToolDefinition,
 )
+from toolcrib_features.mcp.names import head_of
 from toolcrib_features.mcp.oauth.logins import Logins, uses_logins
 
 if TYPE_CHECKING:
@@ -411,8 +412,7 @@ def _owner(server: str) -> str:
 
 
 def _could_be_of(name: str, server: str) -> bool:
-    prefix = server_prefix(server)
-    return name.startswith(prefix) or (len(prefix) > 55 and name.startswith(prefix[:55]))
+    return name.startswith(head_of(server))
 
 
 def _withheld(server: str, tool: str, reason: str, remedy: str) -> WithheldTool:
