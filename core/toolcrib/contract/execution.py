@@ -23,11 +23,12 @@ class RunnableExecution:
     `execute` is the body. `approval_rule` is the permission rule that "allow for this session"
     remembers, such as `Read(/ws/a.txt)`. `accesses` says what the body touches; None means
     everything, so the call runs alone. `display` and `description` are for people.
-    `matches_rule` tells whether the argument part of a permission rule covers this call; without
-    it only rules that name the bare tool do. `analysis` is what the shell command that the call
-    runs would do: with it, rules judge each of its commands and paths. A body that `withholds`
-    leaves out of its result whatever `ToolContext.withheld` names, so that a search of a folder is
-    no question for the sake of one file in it. After a call with `stop_batch_after_this` the later
+    `matches_rule` tells whether the argument part of a permission rule covers this call. Where it
+    raises, and without it, a rule that denies or asks counts, and one that allows does not.
+    `analysis` is what the shell command that the call runs would do: with it, rules judge each of
+    its commands and paths. A body that `withholds` leaves out of its result whatever
+    `ToolContext.withheld` names, so that a search of a folder is no question for the sake of one
+    file in it. After a call with `stop_batch_after_this` the later
     calls of the batch are skipped. A call that goes `after_earlier` ones starts when each of them
     has its result, whatever it touches, as one that asks what the others have begun; as long as
     it touches nothing, no later call waits for it.
