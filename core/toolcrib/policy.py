@@ -7,9 +7,10 @@ from typing import Literal
 
 from attrs import field, frozen
 
-from toolcrib.mcp.naming import MAX_CHARS
-from toolcrib.mcp.naming import PREFIX as MCP_PREFIX
+from toolcrib.mcp.naming import MAX_CHARS, PREFIX
 from toolcrib.rules import match_tool_name
+
+MCP_PREFIX = PREFIX
 
 _WILDCARDS = frozenset("*?[]{}()!|")
 
