@@ -14,7 +14,10 @@ from toolcrib.config.load import FILE_NAME, user_file
 from toolcrib.paths.real import real_path
 
 _SERVERS = (".mcp.json", ".toolcrib/mcp.json")
-"""In a workspace: the MCP servers, which are programs that a session starts."""
+"""In a workspace: the MCP servers, which are programs that a session starts.
+
+The first counts at the top of a repository that the workspace lies in, too.
+"""
 
 
 @frozen
@@ -48,6 +51,7 @@ class OwnFiles:
         project: set[str] = set()
         for name in (FILE_NAME, *_SERVERS):
             project |= _spellings(Path(workspace_root) / name)
+        project |= _spellings(_repository(Path(workspace_root)) / ".mcp.json")
         users = _spellings(user_file(environ)[0].absolute())
         users |= _spellings(config_folder(environ) / "mcp.json")
         everything = project | users | _spellings(folder)
@@ -72,6 +76,12 @@ class OwnFiles:
             if recursive and any(own.startswith(below) for own in self.at_stake):
                 return True
         return _identity(path, linked=True) in self.identities
+
+
+def _repository(folder: Path) -> Path:
+    """The top of the git repository around a folder; without one, the folder itself."""
+    around = (folder, *folder.parents)
+    return next((one for one in around if os.path.exists(one / ".git")), folder)
 
 
 def _identity(path: str, *, linked: bool = False) -> tuple[int, int] | None:

@@ -37,6 +37,17 @@ def test_a_path_is_told_by_its_text(home: Home, path: str, own: bool) -> None:
     assert files.controls(f"{home.root}/{path}") is own
 
 
+@pytest.mark.parametrize("top", ["", "ws"])
+def test_the_servers_of_the_repository_around_the_workspace_count(home: Home, top: str) -> None:
+    (home.root / top / ".git").mkdir()
+    workspace = home.workspace / "sub"
+    files = OwnFiles.of(workspace, home.environ, trusted=True)
+    assert files.controls(str(home.root / top / ".mcp.json"))
+    assert files.controls(str(workspace / ".mcp.json"))
+    assert not files.controls(str(home.root / top / "a" / ".mcp.json"))
+    assert files.controls(str(home.root / top), recursive=True)
+
+
 @pytest.mark.parametrize("path", ["", "ws", "config", "state"])
 def test_a_folder_above_counts_when_all_in_it_is_meant(home: Home, path: str) -> None:
     for file in (
