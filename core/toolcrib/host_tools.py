@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from toolcrib.accesses import Accesses
 from toolcrib.contract.context import ToolContext, Update
@@ -247,6 +247,8 @@ class _HostTool(Tool[Any]):
         self.name = described.name
         self.Input = described.schema  # type: ignore[misc]  # each has a schema of its own
         self._described = described
+        # Which function carries it out is the host's own affair, and often a new one each time.
+        self._defined_as = evolve(described, handler=None)
         self._tools = tools
 
     @property
@@ -273,6 +275,7 @@ class _HostTool(Tool[Any]):
             approval_rule=self.name,
             accesses=self._described.accesses,
             matches_rule=arguments_matcher(args, self._described.schema.get("properties")),
+            defined_as=self._defined_as,
         )
 
 

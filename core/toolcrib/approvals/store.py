@@ -42,6 +42,7 @@ class SessionApprovals:
         self._held: dict[int, PermissionRule] = {}
         self._unwritten: dict[str, PermissionRule] = {}
         self._rules: tuple[PermissionRule, ...] = ()
+        self._given_for: dict[str, object] = {}
         self._table: ApprovalTable | None = None
         self._version: int | None = None
 
@@ -57,13 +58,21 @@ class SessionApprovals:
             self._tell(error)
         return self._rules
 
-    def remember(self, rules: Sequence[str], *, tool: str, agent: str) -> None:
+    def given_for(self, rule: str) -> object:
+        """What the tool was defined as when the rule was last remembered."""
+        return self._given_for.get(rule)
+
+    def remember(
+        self, rules: Sequence[str], *, tool: str, agent: str, defined_as: object = None
+    ) -> None:
         """Allow what these rules cover from now on, just as they stand.
 
         Args:
             tool: of the call that was approved.
             agent: that made it.
+            defined_as: what tells the tool from others that may come to have its name.
         """
+        self._given_for.update(dict.fromkeys(rules, defined_as))
         held = {rule.pattern for rule in self.rules()}
         for pattern in dict.fromkeys(rules):
             if pattern not in held:

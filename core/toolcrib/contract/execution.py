@@ -31,7 +31,9 @@ class RunnableExecution:
     file in it. After a call with `stop_batch_after_this` the later
     calls of the batch are skipped. A call that goes `after_earlier` ones starts when each of them
     has its result, whatever it touches, as one that asks what the others have begun; as long as
-    it touches nothing, no later call waits for it.
+    it touches nothing, no later call waits for it. Of tools that may come to be others under the
+    same name, `defined_as` tells one from another: an approval for the session holds while it is
+    equal.
     """
 
     execute: Callable[[ToolContext], Awaitable[ToolResult]]
@@ -44,6 +46,7 @@ class RunnableExecution:
     analysis: CommandAnalysis | None = None
     withholds: bool = False
     after_earlier: bool = False
+    defined_as: object = None
 
 
 Execution = RunnableExecution | ToolResult

@@ -96,7 +96,12 @@ def _remember(case: Case, request: ApprovalRequest, scope: ApprovalScope) -> tup
     """Have an approval hold for longer; returns where it was written for other sessions."""
     session = case.session
     if scope != "once":
-        session.approvals.remember(request.rules, tool=request.tool, agent=request.agent)
+        session.approvals.remember(
+            request.rules,
+            tool=request.tool,
+            agent=request.agent,
+            defined_as=case.execution.defined_as,
+        )
     if scope == "once" or scope == "session":
         return ()
     written = []

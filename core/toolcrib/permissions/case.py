@@ -166,14 +166,20 @@ class Case:
     @cached_property
     def session_rules(self) -> tuple[PreparedRule, ...]:
         """What was approved for the session and speaks of the tool."""
-        remembered = self.session.approvals.rules()
+        approvals = self.session.approvals
+        remembered = approvals.rules()
         if not remembered:
             return ()
         # An approved command is approved in the folder that it was approved in.
         if self.analysis is not None and self.analysis.cwd != self.session.workspace.root:
             return ()
         prepared = (prepare(rule, {}) for rule in remembered)
-        return tuple(rule for rule in prepared if rule.tool_name == self.call.name)
+        return tuple(
+            rule
+            for rule in prepared
+            if rule.tool_name == self.call.name
+            and approvals.given_for(rule.rule.pattern) == self.execution.defined_as
+        )
 
     def approved_in_session(self) -> PreparedRule | None:
         """The remembered approval that covers what would be asked about now, or None."""

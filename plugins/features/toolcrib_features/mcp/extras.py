@@ -118,6 +118,7 @@ class ExtraTool(Tool[dict[str, Any]]):
             display=GenericDisplay(summary=summary, detail=args),
             description=f"call {summary}",
             matches_rule=arguments_matcher(args, self.parameters["properties"]),
+            defined_as=self._config.identity,
             reads_only=self._config.trusted,
         )
 

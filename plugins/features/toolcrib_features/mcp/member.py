@@ -8,7 +8,7 @@ from attrs import define, field, frozen
 
 from toolcrib import ToolContribution, WithheldTool
 from toolcrib_features.mcp.memory import Remembered, ServerMemory
-from toolcrib_features.mcp.model import Listing, ServerConfig, State
+from toolcrib_features.mcp.model import Listing, ServerConfig, State, ToolDefinition
 
 if TYPE_CHECKING:
     from toolcrib_features.mcp.server import Server
@@ -73,6 +73,12 @@ class Member:
     def error(self) -> str | None:
         own = self.server.error if self.server is not None else None
         return self.config.problem or self.damaged or own
+
+    def defines_otherwise(self, tool: ToolDefinition) -> bool:
+        """Whether its last listing has another definition of a tool."""
+        return any(
+            now.name == tool.name and now.hash != tool.hash for now in self.known.listed or ()
+        )
 
     @property
     def unsettled(self) -> bool:

@@ -84,6 +84,7 @@ class McpTool(Tool[dict[str, Any]]):
         definition: what the server says of it.
         config: the server.
         server: gives its life, which is made when the first call needs it.
+        changed: whether the server has defined the tool otherwise since.
     """
 
     Input = {"type": "object"}  # noqa: RUF012  # each tool has its own `parameters`
@@ -94,11 +95,13 @@ class McpTool(Tool[dict[str, Any]]):
         definition: ToolDefinition,
         config: ServerConfig,
         server: Callable[[], ServerLike],
+        changed: Callable[[], bool] = lambda: False,
     ) -> None:
         self.name = name
         self._definition = definition
         self._config = config
         self._server = server
+        self._changed = changed
 
     @cached_property
     def description(self) -> str:
@@ -136,6 +139,7 @@ class McpTool(Tool[dict[str, Any]]):
             display=GenericDisplay(summary=summary, detail=args),
             description=f"call {summary}",
             matches_rule=arguments_matcher(args, self.parameters.get("properties")),
+            defined_as=(self._config.identity, self._definition.hash),
             reads_only=reads_only,
             destructive=trusted and destructive and not reads_only,
         )
@@ -148,6 +152,11 @@ class McpTool(Tool[dict[str, Any]]):
         return line(title, 100) or line(self._definition.name, 100)
 
     async def _call(self, args: dict[str, Any], context: ToolContext) -> ToolResult:
+        if self._changed():  # while somebody was asked about the call, or it waited for others
+            return ToolResult.error(
+                f"{self.name} was not run: its server has changed the tool since you called it. "
+                "Look at its definition, then call it again if that still fits."
+            )
         server = self._server()
         repeatable = any(self._definition.hint(hint) for hint in ("readOnlyHint", "idempotentHint"))
         news = News(context)

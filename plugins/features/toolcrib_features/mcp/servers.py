@@ -346,7 +346,13 @@ class McpServers:
 
             made = ToolContribution(
                 name=name,
-                factory=McpTool(name, tool, member.config, lambda: self._server(member)),
+                factory=McpTool(
+                    name,
+                    tool,
+                    member.config,
+                    lambda: self._server(member),
+                    changed=lambda: member.defines_otherwise(tool),
+                ),
                 domain="mcp",
                 source="mcp",
                 feature=FEATURE,

@@ -49,6 +49,7 @@ class AuthenticateTool(Tool):
             approval_rule=self.name,
             accesses=Accesses.none(),  # other calls need not wait for the user
             description=f"Logging in at {self._config.name}",
+            defined_as=self._config.identity,
         )
 
     async def _execute(self, context: ToolContext) -> ToolResult:
