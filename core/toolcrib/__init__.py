@@ -132,6 +132,7 @@ if TYPE_CHECKING:
     from toolcrib.shell import analyse_command as analyse_command
     from toolcrib.shell.model import CommandAnalysis as CommandAnalysis
     from toolcrib.terminal import TerminalText as TerminalText
+    from toolcrib.validation import ArgumentValidator as ArgumentValidator
 
 _HOMES = {
     "toolcrib.accesses": ["Accesses"],
@@ -233,6 +234,7 @@ _HOMES = {
     "toolcrib.shell": ["analyse_command"],
     "toolcrib.shell.model": ["CommandAnalysis"],
     "toolcrib.terminal": ["TerminalText"],
+    "toolcrib.validation": ["ArgumentValidator"],
 }
 _PLACES = {name: module for module, names in _HOMES.items() for name in names}
 
