@@ -91,7 +91,7 @@ async def test_a_call_is_not_run_when_its_tool_was_changed_while_somebody_was_as
 
 
 async def test_of_two_servers_with_one_name_each_is_approved_for_itself(
-    place: Any, call: Any, until: Any
+    place: Any, call: Any
 ) -> None:
     person = Person()
     first, second = place.server("a b", "x"), place.server("a_b", "x")
@@ -211,7 +211,6 @@ async def test_a_tool_with_a_cut_name_is_ruled_by_that_name_and_by_globs(
         ({"disallowed_tools": ["mcp__*"]}, {"Post"}),
         ({"disallowed_tools": ["mcp__post__send", "*"]}, {"mcp__post__read", "mcp__other__read"}),
     ],
-    ids=str,
 )
 async def test_a_profile_names_the_tools_of_servers_by_globs_and_others_in_full(
     place: Any, call: Any, profile: dict[str, Any], active: set[str]
@@ -247,3 +246,40 @@ async def test_whoever_is_not_there_is_not_asked(place: Any, call: Any) -> None:
             done = await call(session, name)
             assert done.outcome == "vetoed" and name in done.result.output
     assert post.noted("calls") == []
+
+
+@pytest.mark.parametrize("how", ["removed", "disabled", "moved", "left out"])
+async def test_a_call_that_is_approved_too_late_starts_nothing(
+    place: Any, call: Any, how: str
+) -> None:
+    post, other = place.server("post", SEND), place.server("post", SEND)
+    after: dict[str, dict[str, Any]] = {
+        "removed": {},
+        "disabled": {"post": {**post.entry, "disabled": True}},
+        "moved": {"post": other.entry},
+        "left out": {"post": {**post.entry, "disabledTools": ["send"]}},
+    }
+
+    async def change() -> None:
+        person.meanwhile = None
+        place.configure(keep=kept.entry, **after[how])
+        async with asyncio.timeout(20):
+            while not followed():
+                await call(session, "mcp__keep__x")
+                await asyncio.sleep(0.1)
+
+    def followed() -> bool:
+        if how == "moved":
+            return bool(other.noted("starts"))
+        return "mcp__post__send" not in {tool.name for tool in session.tools()}
+
+    kept = place.server("keep", "x")
+    person = Person(meanwhile=change)
+    place.configure(post, kept)
+    rules = {"allow": ["mcp__keep__*"]}
+    async with place.session(options=manual(person), permission=rules) as session:
+        await session.settle_tools()
+        done = await call(session, "mcp__post__send")
+        assert done.result.is_error, done.result.output
+        assert post.noted("calls") == other.noted("calls") == []
+        assert len(post.noted("starts")) == 1 or how == "left out"  # which starts it anew
