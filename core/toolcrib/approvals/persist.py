@@ -14,6 +14,7 @@ from toolcrib.approvals.files import edit_file
 from toolcrib.approvals.toml_rules import CannotEdit, allow_rules, line_of, with_rule, without_rule
 from toolcrib.config.lines import index_lines
 from toolcrib.config.load import FILE_NAME, is_trusted, same_file, user_file
+from toolcrib.config.own import workspace_files
 from toolcrib.config.trust import TrustStore
 from toolcrib.contract.interaction import ApprovalScope
 from toolcrib.errors import ConfigError, Notice, RuleError
@@ -28,8 +29,8 @@ def offered_scopes(
 ) -> tuple[ApprovalScope, ...]:
     """The answers to an approval that make sense here: `once` and `session` always do.
 
-    `project` needs a workspace that is trusted, or has no `toolcrib.toml` yet and can be; both it
-    and `user` need a file that can be written.
+    `project` needs a workspace that is trusted, or can be and holds nothing that would count then;
+    both it and `user` need a file that can be written.
     """
     scopes: list[ApprovalScope] = ["once", "session"]
     project = Path(workspace_root) / FILE_NAME
@@ -53,7 +54,7 @@ def remember_rule(
 
     Everything else in the file stays as it is. A rule that is there already is not written again.
     For a project without a `toolcrib.toml` the file is made and the workspace trusted: the user
-    has just said what may be done there, and nobody else has said anything.
+    has just said what may be done there, and nobody else has said anything, nor brought servers.
 
     Args:
         scope: `user` is the file that `TOOLCRIB_CONFIG` names, or that in the user's folder.
@@ -78,11 +79,12 @@ def remember_rule(
     file = Path(workspace_root) / FILE_NAME
     if about_path:
         pattern = _relative(pattern, os.path.normpath(workspace_root))
-    if not os.path.lexists(file):
+    brought = _brought(file.parent)
+    if file not in brought and (not brought or is_trusted(workspace_root, environ)):
         return _start_project(pattern, file, environ)
     if not is_trusted(workspace_root, environ):
         text = "the workspace is not trusted, so its file may allow nothing; see `toolcrib trust`"
-        raise ConfigError(Notice(file=str(file), text=text))
+        raise ConfigError(Notice(file=str(brought[0]), text=text))
     return _add(pattern, file)
 
 
@@ -187,7 +189,12 @@ def _relative(pattern: str, root: str) -> str:
 def _may_widen(file: Path, environ: Mapping[str, str]) -> bool:
     if is_trusted(file.parent, environ):
         return True
-    return not os.path.lexists(file) and _is_own_folder(file.parent)
+    return not _brought(file.parent) and _is_own_folder(file.parent)
+
+
+def _brought(folder: Path) -> list[Path]:
+    """The files in a workspace that would count as soon as it is trusted."""
+    return [file for file in workspace_files(folder) if os.path.lexists(file)]
 
 
 def _is_own_folder(folder: Path) -> bool:

@@ -13,11 +13,8 @@ from toolcrib.config.folders import config_folder, state_folder
 from toolcrib.config.load import FILE_NAME, user_file
 from toolcrib.paths.real import real_path
 
-_SERVERS = (".mcp.json", ".toolcrib/mcp.json")
-"""In a workspace: the MCP servers, which are programs that a session starts.
-
-The first counts at the top of a repository that the workspace lies in, too.
-"""
+_SHARED_SERVERS = ".mcp.json"
+"""The MCP servers of a repository, which are programs that a session starts."""
 
 
 @frozen
@@ -49,9 +46,8 @@ class OwnFiles:
         """
         folder = state_folder(environ)
         project: set[str] = set()
-        for name in (FILE_NAME, *_SERVERS):
-            project |= _spellings(Path(workspace_root) / name)
-        project |= _spellings(_repository(Path(workspace_root)) / ".mcp.json")
+        for file in workspace_files(workspace_root):
+            project |= _spellings(file)
         users = _spellings(user_file(environ)[0].absolute())
         users |= _spellings(config_folder(environ) / "mcp.json")
         everything = project | users | _spellings(folder)
@@ -76,6 +72,13 @@ class OwnFiles:
             if recursive and any(own.startswith(below) for own in self.at_stake):
                 return True
         return _identity(path, linked=True) in self.identities
+
+
+def workspace_files(root: str | Path) -> tuple[Path, ...]:
+    """What widens what tools may do once a workspace is trusted, whether it exists or not."""
+    folder = Path(root)
+    names = (FILE_NAME, _SHARED_SERVERS, ".toolcrib/mcp.json")
+    return (*(folder / name for name in names), _repository(folder) / _SHARED_SERVERS)
 
 
 def _repository(folder: Path) -> Path:

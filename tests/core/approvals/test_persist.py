@@ -171,6 +171,24 @@ def test_a_project_that_came_with_a_file_is_never_trusted_by_an_answer(
     assert not home.trust_store.is_trusted(home.workspace)
 
 
+@pytest.mark.parametrize("name", ["ws/.mcp.json", "ws/.toolcrib/mcp.json", ".mcp.json"])
+def test_a_project_that_brings_servers_is_never_trusted_by_an_answer(home: Home, name: str) -> None:
+    """They would be started then, and nobody was asked about that."""
+    (home.root / ".git").mkdir()
+    file = home.root / name
+    file.parent.mkdir(exist_ok=True)
+    file.write_text('{"mcpServers": {"x": {"command": "anything"}}}')
+    assert "project" not in offered_scopes(home.workspace, home.environ)
+    with pytest.raises(ConfigError) as caught:
+        remember(home, "project")
+    assert str(file) in str(caught.value)
+    assert not home.project_file.exists()
+    assert not home.trust_store.is_trusted(home.workspace)
+    home.trust_store.trust(home.workspace)
+    assert "project" in offered_scopes(home.workspace, home.environ)
+    assert remember(home, "project") == f"{home.project_file}:1"
+
+
 def test_a_link_to_nothing_counts_as_a_file_that_came_with_the_project(
     home: Home, tmp_path: Path
 ) -> None:
