@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from toolcrib_features.mcp.mending import mended
+
 _MAPS = frozenset({"properties", "patternProperties"})
 _DEFINITIONS = frozenset({"$defs", "definitions"})
 _INSIDE = frozenset({"items", "prefixItems", "additionalProperties"})
@@ -16,12 +18,13 @@ _SHARING = frozenset(
 
 
 def closed(schema: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A copy in which unknown properties are refused wherever a node alone names the known ones.
+    """A copy, mended, in which unknown properties are refused wherever a node alone names all.
 
     An object without `properties` is a map of the caller's own, and one that is put together from
     several schemas would refuse what the others name: both stay open.
     """
     try:
+        schema = mended(schema)
         result = _closed(schema, alone=True, definitions=not _composes(schema))
     except RecursionError:  # made to break its readers; it is used as it is
         return schema

@@ -16,7 +16,7 @@ from mcp.shared.inbound import find_invalid_x_mcp_header, x_mcp_header_map
 
 from toolcrib import Launch
 from toolcrib_features.mcp.faults import as_server_error
-from toolcrib_features.mcp.listing import make_listing, read_pages
+from toolcrib_features.mcp.listing import callable_ones, make_listing, read_pages
 from toolcrib_features.mcp.model import (
     Listing,
     RequestRefused,
@@ -97,7 +97,7 @@ async def connect(
 
     limit = config.startup_timeout_s or STARTUP_TIMEOUT_S
     probe_s = min(probe_s, limit / 3)
-    connection = Connection(server(), side, probe_s)
+    connection = Connection(config, server(), side, probe_s)
     try:
         async with asyncio.timeout(limit):
             try:
@@ -106,7 +106,7 @@ async def connect(
                 if config.transport != "stdio" or not connection.ended_at_probe:
                     raise
                 # There are servers that end at a question which they do not know.
-                connection = Connection(server(), side, None)
+                connection = Connection(config, server(), side, None)
                 await connection._opened_or_failed()
     except TimeoutError:
         hints = connection.hints()
@@ -129,10 +129,12 @@ class Connection:
 
     def __init__(
         self,
+        config: ServerConfig,
         server: StdioServer | RemoteServer,
         side: ClientSide | None,
         probe_s: float | None,
     ) -> None:
+        self._config = config
         self._server = server
         self._side = side
         self._probe_s = probe_s
@@ -204,6 +206,7 @@ class Connection:
             if error.code == types.METHOD_NOT_FOUND and not self.has("tools"):
                 return Listing(tools=())
             raise
+        listing = await asyncio.to_thread(callable_ones, listing, self._config)
         if self._session is None or not self._session.is_modern:
             return listing
         kept, quarantined = [], dict(listing.quarantined)
@@ -314,7 +317,11 @@ class Connection:
                         await self._over.wait()
                         tasks.cancel_scope.cancel()
         except Exception as error:
-            self._failure = self._translated(error)
+            failure = self._translated(error)
+            if isinstance(failure, ServerUnreachable) and isinstance(self._server, StdioServer):
+                # By now it is known what became of the process.
+                failure = ServerUnreachable(self._server.why_ended(), unsent=failure.unsent)
+            self._failure = failure
 
     def _ended(self, owner: asyncio.Task[None]) -> None:
         """Not the task's own last words: one that is cancelled at once never says a thing."""
@@ -332,8 +339,7 @@ class Connection:
             on_message=self._on_message,
             on_end=self._over.set,
         )
-        if not isinstance(self._server, StdioServer):
-            self._server.on_lost = self._over.set
+        self._server.on_lost = self._over.set
         return self._session
 
     async def _opened_or_failed(self) -> None:

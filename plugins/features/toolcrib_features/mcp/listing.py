@@ -6,12 +6,18 @@ import json
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any
 
-from toolcrib_features.mcp.model import Listing, ServerError, ToolDefinition
+from attrs import evolve
+
+from toolcrib import ArgumentValidator
+from toolcrib_features.mcp.choice import chosen
+from toolcrib_features.mcp.closing import closed
+from toolcrib_features.mcp.model import Listing, ServerConfig, ServerError, ToolDefinition
 from toolcrib_features.mcp.plain import line
 
 MAX_PAGES = 50
 MAX_ITEMS = 5_000
 MAX_NAME = 256
+MAX_REASON = 500
 MAX_DEFINITION_BYTES = 1 << 20
 
 
@@ -55,6 +61,22 @@ def make_listing(items: Iterable[Any]) -> Listing:
         else:
             tools[name] = ToolDefinition(name=name, data=item)
     return Listing(tools=tuple(tools.values()), quarantined=quarantined)
+
+
+def callable_ones(listing: Listing, config: ServerConfig) -> Listing:
+    """The listing, with those tools set apart whose arguments nothing can be checked by.
+
+    Schemas of tools that are left out, or of many that are loaded later, are not looked at.
+    """
+    kept, quarantined = [], dict(listing.quarantined)
+    for tool in listing.tools:
+        looked_at = not config.deferred and chosen(config, tool.name)
+        problem = ArgumentValidator(closed(tool.input_schema)).schema_error if looked_at else None
+        if problem is None:
+            kept.append(tool)
+        else:
+            quarantined[tool.name] = line(problem, MAX_REASON)
+    return evolve(listing, tools=tuple(kept), quarantined=quarantined)
 
 
 def _fault(item: Any, name: str) -> str | None:
