@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import jsonschema_rs
@@ -109,19 +109,28 @@ def _word_const(violation: Violation) -> str:
 def _word_range(violation: Violation) -> str:
     """All bounds, and the description: it says the unit, which a wrong number often mistakes."""
     node = violation.node
-    bounds = " and ".join(f"{words} {node[key]}" for key, words in _BOUNDS.items() if key in node)
+    bounds = " and ".join(f"{words} {limit}" for words, limit in _bounds(node))
     text = f"{violation.place} must be {bounds}, got {violation.given}"
     if description := node.get("description"):
         text += f" ({violation.place}: {shorten(str(description), _MAX_DESCRIPTION_CHARS)})"
     return text
 
 
-_BOUNDS = {
-    "minimum": "at least",
-    "exclusiveMinimum": "above",
-    "maximum": "at most",
-    "exclusiveMaximum": "below",
-}
+_BOUNDS = (
+    ("minimum", "at least", "exclusiveMinimum", "above"),
+    ("maximum", "at most", "exclusiveMaximum", "below"),
+)
+
+
+def _bounds(node: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    for keyword, words, exclusive, exclusive_words in _BOUNDS:
+        limit, beyond = node.get(keyword), node.get(exclusive)
+        if isinstance(beyond, bool):  # in draft 4 it says how the other is meant
+            limit, beyond = (None, limit) if beyond else (limit, None)
+        if limit is not None:
+            yield words, limit
+        if beyond is not None:
+            yield exclusive_words, beyond
 
 
 def _word_multiple(violation: Violation) -> str:

@@ -110,6 +110,13 @@ def test_each_kind_of_error_tells_place_value_and_rule(
         assert part in error
 
 
+def test_the_flags_of_draft_4_say_how_a_bound_is_meant() -> None:
+    property_ = {"minimum": 3, "exclusiveMinimum": True, "maximum": 9, "exclusiveMaximum": False}
+    schema = {"$schema": "http://json-schema.org/draft-04/schema#", "properties": {"n": property_}}
+    error = validate_args(schema, {"n": 3})
+    assert error is not None and "above 3 and at most 9" in error
+
+
 TAGGED: dict[str, Any] = {
     "oneOf": [
         {"type": "null"},
