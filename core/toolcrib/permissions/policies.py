@@ -41,6 +41,8 @@ class Judgement:
 
 
 _OWN_FILES_FOR_S = 1.0
+_OWN_COMMANDS = "{toolcrib,python*m toolcrib} {trust,mcp accept,mcp add,mcp import,mcp remove}{, *}"
+"""They trust a workspace, have servers started, and accept tools that have changed."""
 _known_own_files: WeakKeyDictionary[SessionView, tuple[float, OwnFiles]] = WeakKeyDictionary()
 
 Answer = Judgement | None
@@ -115,19 +117,31 @@ def _configuration_write(case: Case) -> Answer:
 
     Nothing that was allowed beforehand counts here, for it may be what such a call wrote.
     """
-    written = [e for e in case.effects if e.operation == "write" and e.path is not None]
-    if not written:
+    deciding = _command_of_its_own(case) or _file_of_its_own(case)
+    if deciding is None:
         return None
-    own, auto = _own_files(case.session), case.session.mode == "auto"
+    auto = case.session.mode == "auto"
+    return Judgement(
+        decision="deny" if auto else "ask",
+        policy="configuration-write-ask",
+        reason=f"{deciding} decides what tools may do"
+        + (", and nobody can be asked in mode 'auto'" if auto else ""),
+        once=True,
+    )
+
+
+def _command_of_its_own(case: Case) -> str | None:
+    if case.analysis is None or case.script.spoken_of(_OWN_COMMANDS) is not Match.YES:
+        return None
+    return "what toolcrib is told"
+
+
+def _file_of_its_own(case: Case) -> str | None:
+    written = [e for e in case.effects if e.operation == "write" and e.path is not None]
+    own = _own_files(case.session) if written else None
     for effect in written:
-        if own.controls(str(effect.path), recursive=effect.recursive):
-            reason = f"{effect.word or effect.path} decides what tools may do"
-            return Judgement(
-                decision="deny" if auto else "ask",
-                policy="configuration-write-ask",
-                reason=reason + (", and nobody can be asked in mode 'auto'" if auto else ""),
-                once=True,
-            )
+        if own is not None and own.controls(str(effect.path), recursive=effect.recursive):
+            return effect.word or effect.path
     return None
 
 

@@ -14,6 +14,7 @@ import pytest
 import toolcrib
 from toolcrib.contract.events import event_to_dict
 from toolcrib.contract.interaction import Answer, ApprovalAnswer, ApprovalRequest, Request
+from toolcrib.explain import explain_call
 from toolcrib.testing import ToolHarness
 
 YES = ApprovalAnswer(decision="approved", by="test")
@@ -265,6 +266,34 @@ class TestOnlyOnce:
         assert done.outcome == "executed"
         assert [r.policy for r in person.asked] == ["configuration-write-ask"] * 2
         assert {r.scopes for r in person.asked} == {("once",)}
+
+    @pytest.mark.parametrize(
+        "command",
+        [
+            "toolcrib trust",
+            "toolcrib mcp accept post send --yes",
+            "cd sub; /usr/bin/toolcrib mcp add evil -- evil",
+            "python3 -Im toolcrib mcp import",
+            "A=1 python -m toolcrib trust .",
+            "uv run toolcrib mcp remove post",
+            "sh -c 'toolcrib trust'",
+        ],
+    )
+    async def test_a_command_of_toolcrib_that_decides_about_permissions(
+        self, open_crib: Open, command: str
+    ) -> None:
+        crib = open_crib(None, mode="yolo", allow=["*"])
+        call = {"name": "Bash", "arguments": {"command": command}}
+        judgement = await explain_call(crib.session.main, call)
+        assert (judgement.decision, judgement.policy) == ("ask", "configuration-write-ask")
+
+    @pytest.mark.parametrize(
+        "command", ["toolcrib mcp list", "toolcrib tools", "grep toolcrib trust", "echo $X", "$X"]
+    )
+    async def test_a_command_of_toolcrib_that_does_not(self, open_crib: Open, command: str) -> None:
+        crib = open_crib(None, mode="yolo", allow=["*"])
+        call = {"name": "Bash", "arguments": {"command": command}}
+        assert (await explain_call(crib.session.main, call)).decision == "allow"
 
     async def test_nobody_changes_it_unasked(self, open_crib: Open, workspace: Path) -> None:
         for mode, person in (("yolo", None), ("auto", Person())):
