@@ -12,6 +12,13 @@ from attrs import field, frozen
 from toolcrib import ToolcribError
 
 _ADDRESS = re.compile(r"(?:(?P<host>\[[^\]]+\]|[^:\[\]]+):)?(?P<port>\d{1,5})")
+_KEEP_ALIVE = {
+    "TCP_KEEPIDLE": 30,
+    "TCP_KEEPINTVL": 10,
+    "TCP_KEEPCNT": 3,
+    "TCP_USER_TIMEOUT": 120_000,
+}
+"""When a machine that is silent counts as gone: seconds and a number, and the last milliseconds."""
 _HOST = re.compile(r"(?P<host>\[[0-9A-Fa-f:.]+\]|[\w.-]+)(?::\d{1,5})?", re.ASCII)
 
 
@@ -32,7 +39,8 @@ class Address:
         found = _ADDRESS.fullmatch(text.strip())
         if found is None or int(found["port"]) > 65_535:
             raise ValueError(f"{text!r} is no [HOST:]PORT, such as 8765 or 127.0.0.1:8765")
-        return Address((found["host"] or "127.0.0.1").strip("[]"), int(found["port"]))
+        host = (found["host"] or "127.0.0.1").strip("[]").lower()
+        return Address(host, int(found["port"]))
 
     @property
     def local(self) -> bool:
@@ -58,6 +66,7 @@ class Address:
             raise ToolcribError(f"cannot listen on {self}: {error.strerror}") from None
         try:
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            _watch_over(listening)
             listening.bind((host, self.port))
             listening.listen(128)
             listening.setblocking(False)
@@ -72,6 +81,18 @@ class Address:
     def __str__(self) -> str:
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{host}:{self.port}"
+
+
+def _watch_over(listening: socket.socket) -> None:
+    """Notice clients that fall silent: connections take the options of the socket they come from.
+
+    Nobody hears of a machine that lost its power or its network otherwise, as long as it is not
+    sent anything.
+    """
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in _KEEP_ALIVE.items():
+        if (option := getattr(socket, name, None)) is not None:
+            listening.setsockopt(socket.IPPROTO_TCP, option, value)
 
 
 @frozen(kw_only=True)
@@ -113,7 +134,7 @@ class Names:
         Raises:
             ToolcribError: one of them is no name.
         """
-        names = {"localhost", "127.0.0.1", "::1", address.host.lower()}
+        names = {"localhost", "127.0.0.1", "::1", address.host}
         for each in more:
             name = _name(each)
             if name is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import secrets
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterator
 from itertools import count
 from time import monotonic
 from typing import Any
@@ -20,6 +20,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from toolcrib import Session, ToolListUpdated, ToolProgress, cancelled_answer
 from toolcrib_features.mcp_server.asking import Answer, Elicit, Request, answer
 from toolcrib_features.mcp_server.call import Call, running_call
+from toolcrib_features.mcp_server.presence import when_answered
 from toolcrib_features.mcp_server.results import converted, failed
 from toolcrib_features.mcp_server.tools import listing
 
@@ -27,6 +28,8 @@ Context = ServerRequestContext[Any, Any]
 
 PARKED_S = 600.0
 """How long a call waits for a client to bring the answers of its user."""
+PATIENCE_S = 30.0
+"""How long a call goes on whose response was cut off: not every client wants it to end then."""
 _LOOK_EVERY_S = 1.0
 """How often changes of the configuration are looked for."""
 _DEBOUNCE_S = 0.1
@@ -42,10 +45,14 @@ async def interact(request: Request) -> Answer:
 
 
 class Client:
-    """A client with a session of its own; calls run side by side as far as they do not conflict."""
+    """A client with a session of its own; calls run side by side as far as they do not conflict.
 
-    def __init__(self, session: Session) -> None:
+    `patience_s` is how long a call goes on whose answer can reach nobody any more.
+    """
+
+    def __init__(self, session: Session, *, patience_s: float = PATIENCE_S) -> None:
         self.session = session
+        self._patience_s = patience_s
         self.used_at = monotonic()
         self.connection: Connection | None = None
         self._bus = InMemorySubscriptionBus()
@@ -55,6 +62,7 @@ class Client:
         self._calls: dict[str, Call] = {}
         self._parked: dict[str, Call] = {}
         self._numbers = count(1)
+        self._ids: set[str | None] = set()
         self._work: set[asyncio.Task[None]] = set()
         self._announcing: asyncio.TimerHandle | None = None
         self._unsubscribe = session.subscribe(self._observe)
@@ -98,22 +106,23 @@ class Client:
         self, ctx: Context, params: mcp.CallToolRequestParams
     ) -> mcp.CallToolResult | mcp.InputRequiredResult:
         """Run a call, or go on with one that has asked its user, until it ends or asks."""
-        if params.request_state is None and not params.input_responses:
-            call = self._begin(ctx, params)
-        else:
-            call = self._resume(params)
-        try:
-            await self._follow(call, ctx)
-            if questions := call.questions():
-                return self._park(call, questions)
-            done = call.completion()
-            if done is None:
-                return failed(f"{call.name} was cancelled: nobody waited for it any more.")
-        except asyncio.CancelledError:
-            call.cancel()
-            raise
-        finally:
-            self.used_at = monotonic()
+        with self._own_id(ctx):
+            if params.request_state is None and not params.input_responses:
+                call = self._begin(ctx, params)
+            else:
+                call = self._resume(params)
+            try:
+                await self._follow(call, ctx)
+            except asyncio.CancelledError:
+                call.cancel()
+                raise
+            finally:
+                self.used_at = monotonic()
+        if questions := call.questions():
+            return self._park(call, questions)
+        done = call.completion()
+        if done is None:
+            return failed(f"{call.name} was cancelled: nobody waited for it any more.")
         news = [message.text for message in self.session.context_messages()]
         return converted(done, news)
 
@@ -146,8 +155,31 @@ class Client:
         # A turn of its own, so that what ends one call ends no other.
         call.begin(self.session.execute([request], turn_id=call.id))
         self._calls[call.id] = call
+        if ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS:
+            # In the stateless protocol a call is cancelled with its request, or waits for another.
+            when_answered(ctx.request, lambda: self._give_up_later(call))
         self._spawn(self._forget(call))
         return call
+
+    @contextlib.contextmanager
+    def _own_id(self, ctx: Context) -> Iterator[None]:
+        """Keep the id of a request from others, where its connection has ids of its own.
+
+        A second call with the same id would be given the answer of the first.
+        """
+        stateless = ctx.protocol_version in MODERN_PROTOCOL_VERSIONS and ctx.request is not None
+        own = None if stateless else str(ctx.request_id)
+        if own in self._ids:
+            raise MCPError(
+                mcp.INVALID_REQUEST,
+                f"a call that has not ended yet has the id {own!r:.80}; nothing was run now",
+            )
+        if own is not None:
+            self._ids.add(own)
+        try:
+            yield
+        finally:
+            self._ids.discard(own)
 
     async def _follow(self, call: Call, ctx: Context) -> None:
         reporting = None
@@ -194,6 +226,10 @@ class Client:
         call = self._parked.pop(state, None)
         if call is not None:
             call.cancel()
+
+    def _give_up_later(self, call: Call) -> None:
+        if not call.done:
+            asyncio.get_running_loop().call_later(self._patience_s, call.cancel)
 
     async def _forget(self, call: Call) -> None:
         await call.ended()

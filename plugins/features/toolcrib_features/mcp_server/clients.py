@@ -16,7 +16,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from toolcrib import Crib, Session, ToolcribError, open_session
-from toolcrib_features.mcp_server.client import Client, Context, interact
+from toolcrib_features.mcp_server.client import PATIENCE_S, Client, Context, interact
 
 SESSION_META = "toolcrib/session"
 """What a client of the stateless protocol names its conversation by, in `_meta` of a request."""
@@ -145,7 +145,7 @@ class Clients:
         except (ToolcribError, OSError) as error:
             _log.error("no session for a client: %s", error)
             raise MCPError(mcp.INTERNAL_ERROR, f"no session can be opened: {error}") from None
-        client = Client(session)
+        client = Client(session, patience_s=min(PATIENCE_S, self._idle_s))
         self._served = True
         self._all.add(client)
         if self._sweeping is None and not self._only_one:

@@ -121,6 +121,9 @@ def command(
     )
     _require_mcp()
     _refuse_to_serve_itself()
+    from toolcrib_features.mcp_server.hosting import end_at_signals
+
+    end_at_signals()
     # Late, since it takes most of a second.
     from toolcrib_features.mcp_server.clients import SessionOptions
     from toolcrib_features.mcp_server.stdio import claim_streams

@@ -28,10 +28,22 @@ def say(text: str) -> None:
             print(f"toolcrib: {plain}", file=sys.stderr, flush=True)  # noqa: T201
 
 
+def end_at_signals() -> None:
+    """Let a signal end the program at once and without a word, while nothing runs."""
+    for number in _signals_that_end():
+        signal.signal(number, lambda *_: os._exit(0))
+
+
 def host(serve: Serve) -> None:
     """Serve; a signal ends it in order, another one at once."""
     adopting = adopt_orphans()
     asyncio.run(_host(serve, adopting))
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:  # nobody reads it any more, which is no failure of ours
+            nothing = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nothing, stream.fileno())
 
 
 async def _host(serve: Serve, adopting: bool) -> None:
@@ -62,14 +74,22 @@ def _signals(told: asyncio.Event, adopting: bool) -> Iterator[None]:
         loop.call_later(CLOSING_S, end_at_once)
 
     handled = []
-    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
-        with contextlib.suppress(AttributeError, NotImplementedError, ValueError, RuntimeError):
-            number = getattr(signal, name)
-            if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:
-                loop.add_signal_handler(number, interrupt)
-                handled.append(number)
+    for number in _signals_that_end():
+        with contextlib.suppress(NotImplementedError, ValueError, RuntimeError):
+            loop.add_signal_handler(number, interrupt)
+            handled.append(number)
     try:
         yield
     finally:
         for number in handled:
             loop.remove_signal_handler(number)
+        end_at_signals()
+
+
+def _signals_that_end() -> list[signal.Signals]:
+    """Without that of a closed terminal where it is switched off, as `nohup` does."""
+    found = [signal.SIGINT, signal.SIGTERM]
+    hang_up = getattr(signal, "SIGHUP", None)
+    if hang_up is not None and signal.getsignal(hang_up) != signal.SIG_IGN:
+        found.append(hang_up)
+    return found

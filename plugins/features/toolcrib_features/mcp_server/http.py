@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import socket
 from collections.abc import AsyncIterator, Iterator
 
@@ -13,9 +14,12 @@ from starlette.routing import Route, Router
 from starlette.types import ASGIApp
 
 from toolcrib_features.mcp_server.address import Address, HttpOptions, Names
+from toolcrib_features.mcp_server.attendance import Attendance
 from toolcrib_features.mcp_server.clients import Clients, SessionOptions
 from toolcrib_features.mcp_server.guard import guarded
 from toolcrib_features.mcp_server.hosting import host, say
+from toolcrib_features.mcp_server.intake import PunctualProtocol, TimelyBody
+from toolcrib_features.mcp_server.presence import Presence
 from toolcrib_features.mcp_server.protocol import ToolServer, instructions_for, tool_server
 from toolcrib_features.mcp_server.serving import announce, open_keeper
 
@@ -65,12 +69,15 @@ async def _serve(
         max_sessions=http.max_clients,
         max_request_body_size=MAX_BODY,
     )
-    app = Router([Route(PATH, StreamableHTTPASGIApp(manager))])
+    sessions = Attendance(StreamableHTTPASGIApp(manager), http.max_clients, http.idle_s)
+    app = TimelyBody(Router([Route(PATH, Presence(sessions))]))
     web = _Web(_config(guarded(app, names=names, origins=http.origins, token=http.token)))
     async with _answering(web, listening) as answering, manager.run():
         ending = asyncio.create_task(told.wait())
         await asyncio.wait({ending, answering}, return_when=asyncio.FIRST_COMPLETED)
         ending.cancel()
+        # What is cut off from here on is no fault.
+        logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
         web.should_exit = True
         clients.cancel()
         # What was cancelled still tells its client so.
@@ -91,10 +98,11 @@ def _config(app: ASGIApp) -> uvicorn.Config:
     return uvicorn.Config(
         app,
         log_config=None,
+        log_level="error",
         access_log=False,
         lifespan="off",
         ws="none",
-        http="h11",
+        http=PunctualProtocol,
         proxy_headers=False,
         server_header=False,
         limit_concurrency=MAX_CONNECTIONS,

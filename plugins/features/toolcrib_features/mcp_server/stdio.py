@@ -7,7 +7,7 @@ import logging
 import os
 import queue
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 import anyio
@@ -41,6 +41,9 @@ def claim_streams() -> Wire:
     programs that are started: a print in a plugin would end the conversation.
     """
     wire = Wire(os.dup(0), os.dup(1))
+    for descriptor in (wire.input, wire.output):
+        # Whoever started us may have left them otherwise, which our threads could not bear.
+        os.set_blocking(descriptor, True)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.close(nothing)
@@ -58,7 +61,8 @@ async def messages(wire: Wire) -> AsyncIterator[tuple[Incoming, Outgoing]]:
     received, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     outgoing, sent = anyio.create_memory_object_stream[SessionMessage](0)
     reader = _Reader(wire.input, received, asyncio.get_running_loop())
-    writer = _Writer(wire.output)
+    # A client that reads no more has gone, though it may have left its own end open.
+    writer = _Writer(wire.output, on_cut=received.close)
     writing = asyncio.create_task(writer.run(sent))
     reader.start()
     try:
@@ -112,9 +116,13 @@ class _Reader(threading.Thread):
 
 @define(eq=False)
 class _Writer:
-    """Writes one message after the other; the next one waits until a slow client has read."""
+    """Writes one message after the other; the next one waits until a slow client has read.
+
+    `on_cut` is called in the event loop when nobody can read any more.
+    """
 
     descriptor: int
+    on_cut: Callable[[], None]
     _lines: queue.SimpleQueue[tuple[bytes, asyncio.Future[None]]] = field(
         factory=queue.SimpleQueue, init=False
     )
@@ -133,12 +141,15 @@ class _Writer:
     def _write(self, loop: asyncio.AbstractEventLoop) -> None:
         while True:
             data, written = self._lines.get()
+            cut = False
             try:
                 while data:
                     data = data[os.write(self.descriptor, data) :]
-            except OSError:  # the client has gone, which the end of its input will tell
-                data = b""
+            except OSError:
+                cut = True
             try:
+                if cut:
+                    loop.call_soon_threadsafe(self.on_cut)
                 loop.call_soon_threadsafe(_settle, written)
             except RuntimeError:  # the loop has ended
                 return
