@@ -176,6 +176,7 @@ class Tabled:
     def has(self, *tools: str | dict[str, Any], **more: Any) -> Tabled:
         """Let these be its tools, and let it behave so (`start_s`, `list_s`, `fails`).
 
+        It lists `page` of them at a time; `after` names tools that come by a call of another.
         `alone` has it refuse to run beside another one, and `stubborn` go on when it is to end.
         """
         full = [

@@ -42,6 +42,15 @@ def follow() -> None:
             send(method="notifications/tools/list_changed")
 
 
+def page(about: dict[str, Any], start: int) -> dict[str, Any]:
+    after, calls = about.get("after", {}), FOLDER / "calls"
+    called = calls.read_text().splitlines() if calls.exists() else []
+    tools = [t for t in about["tools"] if t["name"] not in after or after[t["name"]] in called]
+    end = start + about.get("page", len(tools))
+    more = {"nextCursor": str(end)} if end < len(tools) else {}
+    return {"tools": tools[start:end], **more}
+
+
 def answer(method: str, params: dict[str, Any]) -> Any:
     about = table()
     match method:
@@ -54,9 +63,11 @@ def answer(method: str, params: dict[str, Any]) -> Any:
             }
         case "tools/list":
             time.sleep(about.get("list_s", 0))
-            return {"tools": about["tools"]}
+            return page(about, int(params.get("cursor", 0)))
         case "tools/call":
             note("calls", params["name"])
+            if params["name"] in about.get("after", {}).values():
+                send(method="notifications/tools/list_changed")
             return {"content": [{"type": "text", "text": f"{FOLDER.name}:{params['name']}"}]}
         case "ping":
             return {}

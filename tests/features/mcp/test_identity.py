@@ -102,6 +102,20 @@ async def test_new_tools_appear_and_removed_ones_go(place: Any, call: Any, until
         await until(lambda: session.explain("mcp__post__a").filter == "withheld")
 
 
+@pytest.mark.parametrize("settled", [True, False])
+async def test_what_a_call_brings_can_be_called_next(place: Any, call: Any, settled: bool) -> None:
+    """Also when nobody waits until the server has listed all its pages again."""
+    post = place.server("post", "a", "b", "c", after={"b": "a"}, page=1)
+    async with place.session(post) as session:
+        await session.settle_tools()
+        assert names(session) == {"mcp__post__a", "mcp__post__c"}
+        await call(session, "mcp__post__a")
+        if settled:
+            await session.settle_tools()
+            assert names(session) == {"mcp__post__a", "mcp__post__b", "mcp__post__c"}
+        assert not (await call(session, "mcp__post__b")).result.is_error
+
+
 async def test_an_unpinned_server_may_change_its_tools(place: Any, call: Any, until: Any) -> None:
     post = place.server("post", TOOL)
     async with place.session((post, {"pinned": False})) as session:

@@ -84,3 +84,9 @@ class Member:
     def unsettled(self) -> bool:
         """Whether its tools are not known yet, and may come."""
         return self.usable and self.known.listed is None and self.state == "starting"
+
+    @property
+    def expecting(self) -> bool:
+        """Whether tools may come that are not offered yet: its first ones, or those of a change."""
+        lists_again = self.usable and self.server is not None and self.server.lists_again
+        return self.unsettled or lists_again

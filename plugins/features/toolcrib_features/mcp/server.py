@@ -206,6 +206,16 @@ class Server:
         if connection is self.connection:
             self._listed(listing)
 
+    @property
+    def lists_again(self) -> bool:
+        """Whether its tools have changed and it has yet to be asked for them."""
+        return self._refresh is not None
+
+    async def listed_again(self) -> None:
+        """Wait until it has been asked, with or without success."""
+        if self._refresh is not None:
+            await asyncio.wait({self._refresh})
+
     async def aclose(self) -> None:
         """End it with everything that it started."""
         self._closed = True

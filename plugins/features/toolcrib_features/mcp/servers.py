@@ -116,16 +116,16 @@ class McpServers:
 
     @property
     def unsettled(self) -> bool:
-        return not self._closed and any(member.unsettled for member in self.members)
+        return not self._closed and any(member.expecting for member in self.members)
 
     def expects(self, name: str) -> bool:
         return any(True for _ in self._expected(name))
 
     async def arrived(self, name: str) -> None:
-        await self._first_attempts([*self._expected(name)])
+        await self._all_listed([*self._expected(name)])
 
     async def settled(self) -> None:
-        await self._first_attempts([member for member in self.members if member.unsettled])
+        await self._all_listed([member for member in self.members if member.expecting])
 
     def missing(self, name: str) -> str | None:
         for server in self._removed:
@@ -391,17 +391,19 @@ class McpServers:
 
     def _expected(self, name: str) -> Iterator[Member]:
         for member in () if self._closed else self.members:
-            if member.unsettled and _could_be_of(name, member.config.name):
+            if member.expecting and _could_be_of(name, member.config.name):
                 yield member
 
-    async def _first_attempts(self, members: list[Member]) -> None:
+    async def _all_listed(self, members: list[Member]) -> None:
         async with asyncio.TaskGroup() as group:
             for member in members:
-                group.create_task(self._first_attempt(member))
+                group.create_task(self._listed_all(member))
 
-    async def _first_attempt(self, member: Member) -> None:
+    async def _listed_all(self, member: Member) -> None:
+        server = self._server(member)
         with contextlib.suppress(ServerError):
-            await self._server(member).ready()
+            await server.ready()
+        await server.listed_again()
 
 
 def _load(*, remote: bool) -> None:
