@@ -256,8 +256,11 @@ class Server:
             async with asyncio.timeout_at(end):
                 listing = await _listing(connection)
         except TimeoutError:
+            hints = connection.hints()
             await connection.aclose()
-            raise ServerUnreachable(f"it did not list its tools within {limit:g} s") from None
+            raise ServerUnreachable(
+                f"it did not list its tools within {limit:g} s{hints}"
+            ) from None
         except BaseException:
             await connection.aclose()
             raise

@@ -15,7 +15,13 @@ from attrs import define, field
 from mcp.shared.message import SessionMessage
 
 from toolcrib import Launch, RunningProcess, TerminalText, redacted, start_on_files
-from toolcrib_features.mcp.lines import LineSplitter, parse_messages
+from toolcrib_features.mcp.lines import (
+    MALFORMED,
+    MAX_LINE_BYTES,
+    LineSplitter,
+    TooLong,
+    parse_messages,
+)
 from toolcrib_features.mcp.model import ServerConfig, ServerError, ServerUnreachable
 from toolcrib_features.mcp.plain import line, plain
 
@@ -26,6 +32,7 @@ STDERR_BYTES = 4096
 MAX_NOISE_LINES = 1_000
 MAX_NOISE_BYTES = 1 << 20
 """How much that is no JSON-RPC may follow upon one another."""
+_TOO_LONG = f"its answer has more than {MAX_LINE_BYTES >> 20} MB, which is too much: ask for less"
 _PIECE_BYTES = 1 << 16
 
 MakeLaunch = Callable[[tuple[str, ...], str, Mapping[str, str]], Launch]
@@ -39,6 +46,7 @@ class StdioServer:
     Attributes:
         noise: lines on its standard output that were no JSON-RPC.
         gave_up: why its output is not read any more.
+        on_lost: is called when it takes no more requests.
     """
 
     config: ServerConfig
@@ -47,6 +55,7 @@ class StdioServer:
     launch: MakeLaunch = Launch
     noise: int = 0
     gave_up: str | None = None
+    on_lost: Callable[[], None] = lambda: None
     _process: RunningProcess | None = None
     _said: bytearray = field(factory=bytearray, repr=False)
     _noise_in_a_row: int = 0
@@ -69,7 +78,7 @@ class StdioServer:
                 MemoryObjectReceiveStream[SessionMessage | Exception],
             ] = anyio.create_memory_object_stream(16)
             send, receive = messages
-            stdin = StdinStream(pipes.stdin)
+            stdin = StdinStream(pipes.stdin, lambda: self.on_lost())
             try:
                 async with anyio.create_task_group() as tasks:
                     tasks.start_soon(self._keep_last_words, pipes.stderr)
@@ -80,7 +89,7 @@ class StdioServer:
                         with anyio.CancelScope(shield=True):
                             receive.close()  # from here on its output is only taken away
                             await stdin.aclose()
-                            await self._end()
+                            await self._end("input" if stdin.broken else "output")
                         tasks.cancel_scope.cancel()
             finally:
                 with suppress(BlockingIOError):
@@ -90,8 +99,8 @@ class StdioServer:
                 receive.close()
 
     def failure(self, key: str) -> ServerError | None:
-        """None: an error of such a server is its own."""
-        return None
+        """What an error stands for that did not come from the server itself."""
+        return ServerError(key) if key == _TOO_LONG else None
 
     def last_words(self) -> str:
         """What it wrote to its standard error in the end; the values of its settings are hidden."""
@@ -101,22 +110,12 @@ class StdioServer:
 
     def why_ended(self) -> str:
         """What became of it, with its last words."""
-        code = self._process.returncode if self._process is not None else None
-        if self.gave_up is not None or code is None:
-            what = self.gave_up or "it ended the connection"
-        elif code < 0:
-            what = f"it was ended by {_signal_name(-code)}"
-        else:
-            what = f"it exited with code {code}"
-        return what + self.hints()
+        return (self.gave_up or self._exit() or "it ended the connection") + self._hint()
 
     def hints(self) -> str:
-        """What it wrote that may explain why it does not work; empty when there is nothing."""
-        said = self.last_words()
-        hint = f"; its standard error ends with:\n{said}" if said else ""
-        if not hint and self._sample:
-            hint = f"; instead of JSON-RPC it wrote {self._sample!r}"
-        return hint
+        """What may explain why it does not work; empty when there is nothing."""
+        left = self._exit()
+        return (f"; {left}" if left else "") + self._hint()
 
     @property
     def pid(self) -> int | None:
@@ -138,12 +137,27 @@ class StdioServer:
             reason = _why_not_started(error, argv[0], cwd)
             raise ServerError(config.without_values(reason)) from error
 
-    async def _end(self) -> None:
+    def _hint(self) -> str:
+        said = self.last_words()
+        hint = f"; its standard error ends with:\n{said}" if said else ""
+        if not hint and self._sample:
+            hint = f"; instead of JSON-RPC it wrote {self._sample!r}"
+        return hint
+
+    def _exit(self) -> str:
+        code = self._process.returncode if self._process is not None else None
+        if code is None:
+            return ""
+        if code < 0:
+            return f"it was ended by {_signal_name(-code)}"
+        return f"it exited with code {code}"
+
+    async def _end(self, closed: str) -> None:
         assert self._process is not None
         with anyio.move_on_after(EXIT_SECONDS):
             await self._process.wait()
         if self._process.returncode is None and self.gave_up is None:
-            self.gave_up = "it closed its standard output"
+            self.gave_up = f"it closed its standard {closed}"
         await self._process.stop()
 
     async def _keep_last_words(self, stderr: int) -> None:
@@ -163,17 +177,27 @@ class StdioServer:
             for text in splitter.feed(data):
                 if listening:
                     listening = await self._take(text, messages)
-        if listening and (rest := splitter.finish()) is not None:
-            await self._take(rest, messages)
+        for text in splitter.finish():
+            if listening:
+                listening = await self._take(text, messages)
         messages.close()
 
     async def _take(
-        self, text: bytes | None, messages: MemoryObjectSendStream[SessionMessage | Exception]
+        self,
+        text: bytes | TooLong,
+        messages: MemoryObjectSendStream[SessionMessage | Exception],
     ) -> bool:
         """Hand on what a line says; tells whether somebody still listens."""
-        found = parse_messages(text) if text is not None else []
-        if not found:
-            return self._count_noise(text or b"", messages)
+        found: list[types.JSONRPCMessage]
+        if not isinstance(text, TooLong):
+            found = parse_messages(text)
+            if not found:
+                return self._count_noise(text, messages)
+        elif text.answers is not None:
+            data = types.ErrorData(code=MALFORMED, message=_TOO_LONG)
+            found = [types.JSONRPCError(jsonrpc="2.0", id=text.answers, error=data)]
+        else:  # nobody knows who waits for it
+            return self._give_up("it wrote a line that is too long", messages)
         self._noise_in_a_row = self._noise_bytes = 0
         for message in found:
             try:
@@ -191,7 +215,13 @@ class StdioServer:
         self._sample = self._sample or line(text[:400].decode("utf-8", "replace"), 100)
         if self._noise_in_a_row < MAX_NOISE_LINES and self._noise_bytes < MAX_NOISE_BYTES:
             return True
-        self.gave_up = f"it wrote {self._noise_in_a_row} lines in a row that are no JSON-RPC"
+        count = self._noise_in_a_row
+        return self._give_up(f"it wrote {count} lines in a row that are no JSON-RPC", messages)
+
+    def _give_up(
+        self, why: str, messages: MemoryObjectSendStream[SessionMessage | Exception]
+    ) -> bool:
+        self.gave_up = why
         messages.close()
         return False
 
@@ -201,12 +231,17 @@ class StdinStream:
     """The standard input of a server, as the stream that a session of the SDK writes to.
 
     A line that was begun is finished before the next one, also when its sender was cancelled.
+
+    Attributes:
+        broken: nobody reads it any more.
     """
 
     _file: int
+    _on_broken: Callable[[], None]
+    broken: bool = field(default=False, init=False)
     _lock: anyio.Lock = field(factory=anyio.Lock, init=False)
     _rest: memoryview = field(factory=lambda: memoryview(b""), init=False)
-    _open: bool = True
+    _open: bool = field(default=True, init=False)
 
     async def send(self, item: SessionMessage, /) -> None:
         """Write a message.
@@ -225,6 +260,8 @@ class StdinStream:
             except OSError as error:
                 begun = self._rest.obj is whole and len(self._rest) < len(whole)
                 self._rest = memoryview(b"")
+                self.broken = True
+                self._on_broken()
                 if not begun and isinstance(item.message, types.JSONRPCRequest):
                     text = "it does not take requests any more"
                     raise ServerUnreachable(text, unsent=True) from error

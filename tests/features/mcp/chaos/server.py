@@ -72,6 +72,18 @@ def begin() -> None:
                 "the key API_KEY is \x1b[31mmissing\x1b[0m\nVALUE=" + os.environ.get("VALUE", "")
             )
             sys.exit(3)
+        case "reads-nothing":
+            os.close(0)
+            time.sleep(0.1)
+            sys.stderr.write("no module")
+            sys.exit(4)
+        case "killed":
+            sys.stderr.write("no memory")
+            sys.stderr.flush()
+            os.kill(os.getpid(), signal.SIGKILL)
+        case "launcher":
+            os.system("(sleep 300; true) &")
+            sys.exit(5)
         case "ignores-shutdown":
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
         case "child":
@@ -153,6 +165,9 @@ def call(number: Any, params: dict[str, Any]) -> None:
         case "too-long-line" if first:
             send(id=number, result=text("x" * 2_000_000))
             return
+        case "endless-line" if first:
+            while True:
+                write(b"x" * 100_000)
         case "twice":
             send(id=number, result=text("one"))
             send(id=number, result=text("two"))

@@ -65,10 +65,16 @@ async def test_the_handshake_of_older_servers(chaos: MakeChaos, opened: Open, fa
         ("endless-noise", "no JSON-RPC"),
         ("half-frame", "code 7"),
         ("exit", "API_KEY is missing"),
+        ("exit", "code 3"),
+        ("reads-nothing", "code 4"),
+        ("reads-nothing", "no module"),
+        ("killed", "SIGKILL"),
+        ("killed", "no memory"),
+        ("launcher", "code 5"),  # what it has started holds its streams open
     ],
 )
 async def test_why_there_is_no_connection(chaos: MakeChaos, fault: str, reason: str) -> None:
-    faulty = chaos(fault)
+    faulty = chaos(fault).with_(startup_timeout_s=1.5 if fault == "launcher" else 15)
     with pytest.raises(ServerError) as caught:
         await faulty.connect()
     assert reason in str(caught.value)
@@ -166,10 +172,20 @@ async def test_a_line_that_is_too_long_costs_only_its_answer(
 ) -> None:
     monkeypatch.setattr(lines, "MAX_LINE_BYTES", 1_000_000)
     connection = await opened(chaos("too-long-line"))
-    with pytest.raises(RequestTimedOut):
-        await call(connection, silence_s=0.5)
+    with pytest.raises(ServerError, match="its answer") as caught:
+        await call(connection)
+    assert type(caught.value) is ServerError
     assert text_of(await call(connection)) == "done do"
-    assert connection.noise == 1
+
+
+async def test_a_line_that_is_too_long_and_nobody_s_ends_the_connection(
+    chaos: MakeChaos, opened: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lines, "MAX_LINE_BYTES", 1_000_000)
+    connection = await opened(chaos("endless-line"))
+    with pytest.raises(ServerUnreachable, match="too long") as caught:
+        await call(connection)
+    assert not caught.value.unsent
 
 
 @pytest.mark.parametrize(

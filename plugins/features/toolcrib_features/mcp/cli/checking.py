@@ -96,7 +96,8 @@ async def _connected(session: Session, config: ServerConfig, memory: ServerMemor
                     listing = await connection.list_tools()
                     listing = evolve(listing, offers=await connection.offers())
             except TimeoutError:
-                raise ServerError(f"it did not list its tools within {limit_s:g} s") from None
+                text = f"it did not list its tools within {limit_s:g} s{connection.hints()}"
+                raise ServerError(text) from None
             return Check(
                 config=config,
                 state="connected",
