@@ -286,6 +286,49 @@ class TestLife:
             off = await call(session, "mcp__two__t")
             assert off.result.is_error and "disabled" in off.result.output
 
+    async def test_those_who_follow_are_told_of_every_server(self, place: Any, until: Any) -> None:
+        one, two = place.server("one", "t"), place.server("two", "t")
+        place.configure(one, two, bad={"command": 3})
+        told: dict[str, list[str]] = {"one": [], "two": [], "bad": []}
+        reasons: list[str] = []
+
+        def listen(event: object) -> None:
+            if isinstance(event, toolcrib.McpServerStatus):
+                told[event.name].append(event.status)
+            if isinstance(event, toolcrib.ToolListUpdated) and event.removed:
+                reasons.append(event.reason)
+
+        session = place.session()
+        session.subscribe(listen)
+        async with session:
+            await session.settle_tools()
+            begun = ["starting", "connected"]
+            await until(lambda: told == {"one": begun, "two": begun, "bad": ["failed"]})
+            place.configure(two=two.entry | {"disabled": True})
+            session.reload()
+            session.reload()
+            assert told == {
+                "one": [*begun, "removed"],
+                "two": [*begun, "disabled"],
+                "bad": ["failed", "removed"],
+            }
+        assert reasons == ["mcp.disconnected", "mcp.disconnected"]
+
+    async def test_a_server_goes_on_when_its_entry_moves_to_another_line(
+        self, place: Any, until: Any
+    ) -> None:
+        one, two = place.server("one", "t"), place.server("two", "t")
+        place.configure(two)
+        async with place.session() as session:
+            await session.settle_tools()
+            place.file.write_text(f"\n\n{place.file.read_text()}")
+            session.reload()
+            entry = json.dumps({"two": two.entry, "one": one.entry}, indent=2)
+            place.file.write_text(f'{{"mcpServers":\n{entry}\n}}')
+            session.reload()
+            await until(lambda: names(session) == {"mcp__one__t", "mcp__two__t"})
+            assert len(two.noted("starts")) == 1
+
     async def test_without_the_feature_nothing_starts(self, place: Any) -> None:
         server = place.server("s", "t")
         async with place.session(server, features={"mcp": False}) as session:

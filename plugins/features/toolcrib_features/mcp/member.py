@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from attrs import define, field, frozen
 
-from toolcrib import ToolContribution, WithheldTool
+from toolcrib import McpServerStatus, ToolContribution, WithheldTool
 from toolcrib_features.mcp.memory import Remembered, ServerMemory
 from toolcrib_features.mcp.model import Listing, ServerConfig, State, ToolDefinition
 
@@ -49,6 +49,9 @@ class Member:
     latest: Listing | None = None
     """What it has listed in this session."""
     server: Server | None = None
+    removed: bool = False
+    told: McpServerStatus | None = None
+    """What those who follow were told last."""
     collisions: tuple[Collision, ...] = ()
     offered: tuple[ToolContribution, ...] = ()
     withheld: tuple[WithheldTool, ...] = ()
@@ -63,6 +66,8 @@ class Member:
 
     @property
     def state(self) -> State:
+        if self.removed:
+            return "removed"
         if not self.config.enabled:
             return "disabled"
         if self.config.problem is not None:

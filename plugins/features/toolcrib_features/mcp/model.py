@@ -60,7 +60,7 @@ class ServerConfig:
     pinned: bool = True
     written: tuple[str, ...] = field(default=(), repr=False)
     inserted: frozenset[str] = field(default=frozenset(), repr=False)
-    source: str = ""
+    source: str = field(default="", eq=False)
     problem: str | None = None
 
     @property

@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 
 PLUGIN = "feature-mcp"
 FEATURE = "mcp"
+GONE = "mcp.disconnected"
+"""Why the tools of a server go that is removed, disabled or cannot be used."""
 
 
 class McpServers:
@@ -92,6 +94,8 @@ class McpServers:
                     self._end(before)
                     # What is in the table is still theirs, until it is chosen anew.
                     member.offered, member.withheld = before.offered, before.withheld
+                    member.told = before.told
+            member.config = config  # it may stand in another line now
             self._remember(member)
             members[name] = member
         self._members = members
@@ -113,6 +117,7 @@ class McpServers:
                 if uses_logins(member.config):
                     self._session.watch(self._logins.file(member.config))
                 self._server(member).start()
+            self._tell(member)
 
     @property
     def unsettled(self) -> bool:
@@ -219,23 +224,28 @@ class McpServers:
         """A server is in another state."""
         if member.state in ("needs-auth", "failed"):
             self._offer(f"mcp.{member.state}")  # others may have waited for it to claim its names
-        if self._session.observed:
-            config = member.config
-            self._session.emit(
-                McpServerStatus(
-                    name=config.name,
-                    transport=config.transport,
-                    status=member.state,
-                    tool_count=len(member.offered),
-                    error=member.error,
-                )
-            )
+        self._tell(member)
+
+    def _tell(self, member: Member) -> None:
+        """Let those who follow know what has become of a server."""
+        status = McpServerStatus(
+            name=member.config.name,
+            transport=member.config.transport,
+            status=member.state,
+            tool_count=len(member.offered),
+            error=member.error,
+        )
+        if status != member.told and self._session.observed:
+            member.told = status
+            self._session.emit(status)
 
     def _remove(self, name: str) -> None:
         member = self._members.pop(name)
         self._end(member)
         self._removed.add(name)
-        self._table.replace(_owner(name), (), plugin=PLUGIN, reason="mcp.disconnected")
+        self._table.replace(_owner(name), (), plugin=PLUGIN, reason=GONE)
+        member.removed, member.offered = True, ()
+        self._tell(member)
 
     def _end(self, member: Member) -> None:
         if member.server is not None:
@@ -266,7 +276,7 @@ class McpServers:
                     _owner(member.config.name),
                     member.offered,
                     plugin=PLUGIN,
-                    reason=reason,
+                    reason=reason if member.usable else GONE,
                     withheld=member.withheld,
                 )
         self._note()
