@@ -33,6 +33,7 @@ MAX_NOISE_LINES = 1_000
 MAX_NOISE_BYTES = 1 << 20
 """How much that is no JSON-RPC may follow upon one another."""
 _TOO_LONG = f"its answer has more than {MAX_LINE_BYTES >> 20} MB, which is too much: ask for less"
+_SHOWN_CHARS = 1_000
 _PIECE_BYTES = 1 << 16
 
 MakeLaunch = Callable[[tuple[str, ...], str, Mapping[str, str]], Launch]
@@ -106,7 +107,8 @@ class StdioServer:
         """What it wrote to its standard error in the end; the values of its settings are hidden."""
         clean = TerminalText()
         text = self.config.without_values(clean.feed(bytes(self._said)) + clean.finish())
-        return plain(redacted(text), 1_000)
+        shown = redacted(text).strip()
+        return plain(("…" if len(shown) > _SHOWN_CHARS else "") + shown[-_SHOWN_CHARS:], _SHOWN_CHARS + 1)
 
     def why_ended(self) -> str:
         """What became of it, with its last words."""

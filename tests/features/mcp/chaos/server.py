@@ -77,6 +77,9 @@ def begin() -> None:
             time.sleep(0.1)
             sys.stderr.write("no module")
             sys.exit(4)
+        case "complains-and-exits":
+            sys.stderr.write("a long complaint\n" * 200_000 + "the last words\n")
+            sys.exit(6)
         case "killed":
             sys.stderr.write("no memory")
             sys.stderr.flush()

@@ -68,6 +68,7 @@ async def test_the_handshake_of_older_servers(chaos: MakeChaos, opened: Open, fa
         ("exit", "code 3"),
         ("reads-nothing", "code 4"),
         ("reads-nothing", "no module"),
+        ("complains-and-exits", "the last words"),
         ("killed", "SIGKILL"),
         ("killed", "no memory"),
         ("launcher", "code 5"),  # what it has started holds its streams open
