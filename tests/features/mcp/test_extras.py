@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from toolcrib.config.permission import PermissionRule
+from toolcrib.permissions.ruleset import RuleSet
 from toolcrib_features.mcp.extras import extras
 from toolcrib_features.mcp.model import ServerConfig
 
@@ -54,6 +56,14 @@ class TestCalls:
         session = await talk()
         done = await session.call("get_prompt", name="greet", arguments={"who": 5})
         assert done.outcome == "preflight-rejected"
+
+    async def test_rules_may_be_about_what_is_read(self, talk: Begin) -> None:
+        session = await talk()
+        rule = PermissionRule(decision="deny", pattern="mcp__talk__*(uri=note://*)")
+        session.harness.session.permission_rules = RuleSet((rule,))
+        assert (await session.call("read_resource", uri="note://1")).outcome == "vetoed"
+        assert (await session.call("read_resource", uri="http://1")).outcome == "executed"
+        assert (await session.call("list_resources")).outcome == "vetoed"  # it has no `uri`
 
     async def test_a_removed_server_says_so(self, talk: Begin) -> None:
         session = await talk()
