@@ -114,6 +114,8 @@ class ToolSelection:
     def near(self, name: str) -> tuple[str, ...]:
         """Up to three tools that a wrong name may have been meant for, the closest first."""
         known = self.loadable()
+        if own := [each for each in known if each.endswith(f"__{name}")]:
+            return tuple(own[:3])  # the server is left out
         server = name[: name.rfind("__") + 2]
         same = [each for each in known if server and each.startswith(server)]
         return suggest(name, same or known)  # to compare a thousand names takes its time

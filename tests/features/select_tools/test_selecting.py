@@ -34,8 +34,20 @@ async def test_an_unknown_name_gets_close_ones(host: Callable[..., Any]) -> None
         begun.offer("github", GITHUB)
         result = await begun.select("mcp__github__create_isue")
         assert result.is_error and ISSUE in str(result.output)
+        result = await begun.select("create_issue")
+        assert result.is_error and ISSUE in str(result.output)
         result = await begun.select("zzz", ISSUE)
         assert not result.is_error and "'zzz'" in str(result.output)
+
+
+async def test_by_a_whole_line_of_the_announcement(host: Callable[..., Any]) -> None:
+    begun = host()
+    async with begun.harness:
+        begun.offer("github", GITHUB)
+        (message,) = begun.session.context_messages()
+        line = next(each for each in message.text.splitlines() if ISSUE in each)
+        assert line != ISSUE
+        assert (await begun.select(line)).output == f"Loaded: {ISSUE}"
 
 
 async def test_one_that_policy_forbids_is_for_the_user_to_enable(host: Callable[..., Any]) -> None:

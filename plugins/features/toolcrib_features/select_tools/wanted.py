@@ -23,12 +23,12 @@ class Pattern:
 def resolved(text: str, known: Sequence[str]) -> str | Pattern:
     """The name that is meant, whether there is such a tool or not, or the tools of a pattern.
 
-    Beside full names, `server:tool` and `server:*` are understood.
+    Beside full names, `server:tool` and `server:*` are understood, and lines of an announcement.
     """
     text = text.strip()
-    if text in known:
-        return text
     server, colon, tool = text.partition(":")
+    if server in known:
+        return server
     if _WILD.isdisjoint(text):
         return qualify_tool_name(server, tool) if server and tool else text
     pattern = server_prefix(server) + tool if colon else text
