@@ -186,7 +186,7 @@ def _with_text(result: ToolResult, text: str) -> ToolResult:
     if not isinstance(result.output, str):
         media = tuple(part for part in result.output if isinstance(part, MediaPart))
         output = (TextPart(text), *media) if media else text
-    return attrs.evolve(result, output=output, truncated=True, spilled=None)
+    return attrs.evolve(result, output=output, truncated=True, spilled=None, structured=None)
 
 
 def _save(text: str, tool_name: str, call_id: str, store: OutputStore | None) -> SpilledOutput:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any, Literal
 
 from attrs import field, frozen
 
@@ -59,7 +60,8 @@ class ToolResult:
     people leave out. `is_error` marks a failure, `stop_turn` asks the host to end the turn after
     this batch. `truncated` says that the model does not see everything. `spill_exempt` results
     pass the output budget as they are: for tools that page by themselves. `spilled` stands for
-    text that is already in a file; `output` then holds only what follows it.
+    text that is already in a file; `output` then holds only what follows it. `structured` is what
+    the output says as data, for programs; it is dropped when the output is changed or cut.
     """
 
     output: str | tuple[ContentPart, ...]
@@ -70,6 +72,7 @@ class ToolResult:
     delivery: Delivery | None = None
     spill_exempt: bool = False
     spilled: SpilledOutput | None = None
+    structured: Mapping[str, Any] | None = field(default=None, repr=False, hash=False)
 
     @staticmethod
     def error(message: str, *, note: str | None = None) -> ToolResult:

@@ -111,6 +111,7 @@ def _show_hooks(flight: Flight, host: Host, implementations: tuple[Implementatio
     call = flight.call
     assert flight.outcome is not None
     outcome = Outcome(flight.outcome, checked(flight.result, call.name))
+    original = outcome.result
     for implementation in implementations:
         before = outcome.result
         try:
@@ -129,7 +130,7 @@ def _show_hooks(flight: Flight, host: Host, implementations: tuple[Implementatio
         if before.stop_turn and not outcome.result.stop_turn:
             outcome.result = attrs.evolve(outcome.result, stop_turn=True)
     if not flight.completed:
-        flight.result = outcome.result
+        flight.result = _without_stale_data(outcome.result, original)
         shape(flight, host)
 
 
@@ -146,6 +147,12 @@ def shape(flight: Flight, host: Host) -> None:
     flight.result = result
     if host.observed:
         _announce_result(flight, host, result)
+
+
+def _without_stale_data(result: ToolResult, original: ToolResult) -> ToolResult:
+    """A hook that takes something out of the output must not leave it in the data."""
+    stale = result.output != original.output and result.structured is original.structured
+    return attrs.evolve(result, structured=None) if stale and result.structured else result
 
 
 def _with_warning(result: ToolResult, plugin: str, problem: str) -> ToolResult:

@@ -6,7 +6,7 @@ import base64
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, Protocol
 
-from attrs import define, field
+from attrs import define, evolve, field
 
 from toolcrib import MediaPart, TextPart, ToolResult
 from toolcrib_features.mcp.pictures import (
@@ -18,7 +18,7 @@ from toolcrib_features.mcp.pictures import (
     scaled_down,
 )
 from toolcrib_features.mcp.plain import line
-from toolcrib_features.mcp.structured import structured_text
+from toolcrib_features.mcp.structured import is_data, structured_text
 
 MAX_MEDIA_BYTES = 10 << 20
 """Of one picture, sound or video."""
@@ -70,7 +70,8 @@ def to_result(
     said = structured_text(structured, meta, content.texts, blocks)
     if said:
         content.text(said)
-    return content.result(tool, is_error=data.get("isError") is True)
+    made = content.result(tool, is_error=data.get("isError") is True)
+    return evolve(made, structured=structured) if is_data(structured) else made
 
 
 def as_data(result: object) -> Mapping[str, Any]:

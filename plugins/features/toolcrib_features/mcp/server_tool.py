@@ -39,6 +39,7 @@ from toolcrib_features.mcp.plain import line, plain
 if TYPE_CHECKING:
     from toolcrib_features.mcp.connection import Connection, OnProgress
 
+HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 MAX_DESCRIPTION_CHARS = 4_096
 CUT = "\n[The description was cut here.]"
 NEWS_EVERY_S = 0.2
@@ -122,6 +123,17 @@ class McpTool(Tool[dict[str, Any]]):
     def repair_arguments(self, arguments: Any) -> Any:
         """Arguments that the schema refuses, without nulls for what may be left out."""
         return without_nulls(arguments, self.parameters)
+
+    @cached_property
+    def annotations(self) -> Mapping[str, Any]:
+        """What the server says of the tool for people and programs; nothing if it is not trusted.
+
+        The keys are those of the protocol: `title`, `readOnlyHint`, `destructiveHint`.
+        """
+        if not self._config.trusted:
+            return {}
+        hints = {name: self._definition.hint(name) for name in HINTS}
+        return {"title": self._title} | {k: v for k, v in hints.items() if v is not None}
 
     def resolve_execution(self, args: dict[str, Any]) -> RunnableExecution:
         trusted = self._config.trusted

@@ -60,6 +60,11 @@ def is_told(structured: Any, texts: Sequence[str], blocks: Any = None) -> bool:
     )
 
 
+def is_data(value: Any) -> bool:
+    """Whether it is an object that can be written as JSON."""
+    return isinstance(value, Mapping) and _json(value) is not None
+
+
 def is_reserved(key: object) -> bool:
     """Whether a key of `_meta` belongs to the protocol: `mcp.dev/x`, `io.modelcontextprotocol/x`.
 

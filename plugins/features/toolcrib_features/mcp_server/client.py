@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import secrets
-from collections.abc import Coroutine, Iterator
+from collections.abc import Coroutine, Iterator, Mapping
 from itertools import count
 from time import monotonic
 from typing import Any
@@ -87,9 +87,15 @@ class Client:
                     await self.session.settle_tools()
             self._listed = True
         try:
-            return listing(self.session.tools(), cursor)
+            return listing(self.session.tools(), cursor, self._said_of)
         except ValueError as error:
             raise MCPError(mcp.INVALID_PARAMS, str(error)) from None
+
+    def _said_of(self, name: str) -> Mapping[str, Any]:
+        """What a server that is trusted says of its tool, which comes from there to our client."""
+        tool = self.session.main.registry.get(name)
+        said = getattr(tool.tool, "annotations", {}) if tool and tool.source == "mcp" else {}
+        return said if isinstance(said, Mapping) else {}
 
     async def listen(
         self, ctx: Context, params: mcp.SubscriptionsListenRequestParams

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import mcp_types as mcp
@@ -29,7 +30,12 @@ def converted(done: Completion, news: Iterable[str]) -> mcp.CallToolResult:
         meta[f"{META}truncated"] = True
     if result.stop_turn:
         meta[f"{META}stopTurn"] = True
-    return mcp.CallToolResult(content=content or [_text("")], is_error=result.is_error, _meta=meta)
+    return mcp.CallToolResult(
+        content=content or [_text("")],
+        structured_content=_sendable(result.structured),
+        is_error=result.is_error,
+        _meta=meta,
+    )
 
 
 def failed(message: str) -> mcp.CallToolResult:
@@ -51,6 +57,16 @@ def _block(part: TextPart | MediaPart) -> mcp.ContentBlock:
             uri=f"attachment://{part.kind}", mime_type=part.media_type, blob=data
         )
     )
+
+
+def _sendable(data: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """Data of a result as JSON; None where it has none, as of a number that is infinite."""
+    try:
+        sent = json.dumps(data, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace")
+    except (TypeError, ValueError, RecursionError):
+        return None
+    found = json.loads(sent)
+    return found if isinstance(found, dict) else None
 
 
 def _text(text: str) -> mcp.TextContent:

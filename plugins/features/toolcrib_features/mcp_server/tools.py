@@ -5,7 +5,9 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
 
 import mcp_types as mcp
 
@@ -23,7 +25,15 @@ _BY_DOMAIN = {"read": _READS, "search": _READS, "write": _WRITES, "edit": _WRITE
 """What is certain of builtin tools, whose domain says what each of their calls may touch."""
 
 
-def listing(tools: Sequence[ToolInfo], cursor: str | None) -> mcp.ListToolsResult:
+_HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
+
+Said = Callable[[str], Mapping[str, Any]]
+"""What is said of the tool with a name: `title`, `readOnlyHint` and the like."""
+
+
+def listing(
+    tools: Sequence[ToolInfo], cursor: str | None, said: Said = lambda name: {}
+) -> mcp.ListToolsResult:
     """A page of tools in name order, beginning behind the cursor of the page before.
 
     Raises:
@@ -33,18 +43,25 @@ def listing(tools: Sequence[ToolInfo], cursor: str | None) -> mcp.ListToolsResul
     rest = [tool for tool in tools if tool.name > after]
     page = rest[:PAGE]
     more = _encoded(page[-1].name) if len(rest) > PAGE else None
-    return mcp.ListToolsResult(tools=[described(tool) for tool in page], next_cursor=more)
+    return mcp.ListToolsResult(tools=[described(t, said(t.name)) for t in page], next_cursor=more)
 
 
-def described(tool: ToolInfo) -> mcp.Tool:
+def described(tool: ToolInfo, said: Mapping[str, Any] = MappingProxyType({})) -> mcp.Tool:
     """One tool; what is not known of it is left out."""
     return mcp.Tool(
         name=tool.name,
-        title=title_of(tool.name),
+        title=title if isinstance(title := said.get("title"), str) else title_of(tool.name),
         description=tool.description,
         input_schema={"type": "object", **tool.parameters},
-        annotations=_BY_DOMAIN.get(tool.domain) if tool.source == "builtin" else None,
+        annotations=_annotations(tool, said),
     )
+
+
+def _annotations(tool: ToolInfo, said: Mapping[str, Any]) -> mcp.ToolAnnotations | None:
+    if tool.source == "builtin":
+        return _BY_DOMAIN.get(tool.domain)
+    hints = {name: said[name] for name in _HINTS if isinstance(said.get(name), bool)}
+    return mcp.ToolAnnotations.model_validate(hints) if hints else None
 
 
 def title_of(name: str) -> str:
