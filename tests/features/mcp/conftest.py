@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack
+from inspect import isawaitable
 from pathlib import Path
 from typing import Any
 
@@ -131,6 +132,7 @@ async def talk(
                 if not isinstance(request, QuestionRequest):
                     return answer(request)
                 answers = [answer(each.question) for each in request.questions]
+                answers = [await each if isawaitable(each) else each for each in answers]
                 if None in answers:
                     return QuestionAnswer(answers=None)
                 asked = [each.question for each in request.questions]

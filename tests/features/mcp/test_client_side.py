@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -104,6 +105,25 @@ class TestForms:
     async def test_without_anybody_it_is_not_supported(self, talk: Begin) -> None:
         session = await talk()
         assert "error" in await elicited(session, age={"type": "integer"})
+
+    async def test_what_is_asked_for_a_call_ends_with_it(self, talk: Begin) -> None:
+        """This server goes on asking when it is told that the call is cancelled."""
+        asked = asyncio.Event()
+
+        async def answer(question: str) -> None:
+            asked.set()
+            await asyncio.Event().wait()
+
+        session = await talk(answer)
+        call = asyncio.create_task(elicited(session, age={"type": "integer"}))
+        await asked.wait()
+        session.harness.session.cancel(by_user=True)
+        with pytest.raises(json.JSONDecodeError):
+            await call
+        async with asyncio.timeout(10):
+            while session.harness.session.interactions.pending():
+                await asyncio.sleep(0.01)
+        assert await session.text("echo", a="x") == '{"a": "x"}'
 
 
 class TestAddresses:

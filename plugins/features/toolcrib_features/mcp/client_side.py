@@ -35,17 +35,32 @@ class ClientSide:
 
     Sampling is not among them: it is not announced, so a server that asks for it all the same is
     told that it is not supported.
-
-    Attributes:
-        asking: how many questions of the server wait for a person right now; as long as there are
-            any, the silence of the server says nothing.
     """
 
     def __init__(self, session: Session, server: str) -> None:
         self._session = session
         self._server = server
         self._listeners: list[LogListener] = []
-        self.asking = 0
+        self._calls = 0
+        self._asked: set[str] = set()
+
+    @property
+    def asking(self) -> bool:
+        """Whether a person is asked right now, so that the server's silence says nothing."""
+        return bool(self._asked)
+
+    @contextmanager
+    def serving_a_call(self) -> Iterator[None]:
+        """Take back what the server asks when the only call under way fails or is given up."""
+        self._calls += 1
+        try:
+            yield
+        except BaseException:
+            for id in tuple(self._asked) if self._calls == 1 else ():
+                self._session.interactions.cancel(id, "the call that it was for is over")
+            raise
+        finally:
+            self._calls -= 1
 
     @property
     def elicitation_callback(self) -> ElicitationFnT | None:
@@ -164,11 +179,11 @@ class ClientSide:
         request = QuestionRequest(
             id=f"question_{uuid4()}", agent="main", turn_id=None, questions=questions
         )
-        self.asking += 1
+        self._asked.add(request.id)
         try:
             answer = await self._session.interactions.request(request)
         finally:
-            self.asking -= 1
+            self._asked.remove(request.id)
         assert isinstance(answer, QuestionAnswer)
         return answer
 

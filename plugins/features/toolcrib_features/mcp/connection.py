@@ -251,13 +251,14 @@ class Connection:
             RequestRefused: the server answered with an error of the protocol.
             ServerError: the answer makes no sense.
         """
-        answer = await self._ask_in_rounds(
-            "tools/call",
-            {"name": name, "arguments": dict(arguments)},
-            silence_s=silence_s,
-            ceiling_s=ceiling_s,
-            on_progress=on_progress,
-        )
+        with self._side.serving_a_call() if self._side else contextlib.nullcontext():
+            answer = await self._ask_in_rounds(
+                "tools/call",
+                {"name": name, "arguments": dict(arguments)},
+                silence_s=silence_s,
+                ceiling_s=ceiling_s,
+                on_progress=on_progress,
+            )
         if not isinstance(answer.get("content", []), list) or not (
             {"content", "structuredContent", "isError"} & answer.keys()
         ):
@@ -443,7 +444,7 @@ class Connection:
         return await self._answer(request)
 
     def _waits_for_a_person(self) -> bool:
-        return self._side is not None and self._side.asking > 0
+        return self._side is not None and self._side.asking
 
     def _start(self, ask: Coroutine[Any, Any, Answer]) -> asyncio.Task[Answer]:
         """A task of its own: when it is cancelled, it tells the server so in its own time."""

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import AsyncIterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -189,6 +190,7 @@ class Person:
         self.asking -= 1
         return types.ElicitResult(action="accept", content={"colour": "red"})
 
+    serving_a_call = nullcontext
     list_roots_callback = None
     logging_callback = None
 
