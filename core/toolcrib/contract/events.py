@@ -72,12 +72,16 @@ class ToolListUpdated:
 
 @frozen(kw_only=True)
 class PluginProblem:
-    """A plugin failed in a place where the host goes on without it."""
+    """A plugin failed in a place where the host goes on without it.
+
+    `details` are for programs what the message is for people, where a plugin gives any.
+    """
 
     type: ClassVar[str] = "plugin.problem"
     plugin: str
     stage: str
     message: str
+    details: Mapping[str, Any] = field(factory=dict)
 
 
 @frozen(kw_only=True)

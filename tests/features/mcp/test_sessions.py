@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 import toolcrib
+from toolcrib.contract.events import event_to_dict
 from toolcrib_features.mcp.model import Listing, ToolDefinition
 from toolcrib_features.mcp.servers import McpServers
 
@@ -193,6 +194,11 @@ class TestNames:
             assert any("'b'" in text for text in texts)
         told = [e for e in events if isinstance(e, toolcrib.PluginProblem)]
         assert {e.stage for e in told} == {"mcp.tool_name_collision"}
+        collisions = [one for e in told for one in event_to_dict(e)["details"]["collisions"]]
+        assert {(one["name"], one["tool"], one["kind"]) for one in collisions} == {
+            ("mcp__a__same_x", "same x", "same_server"),
+            ("mcp__a___b", "b", "other_server"),
+        }
 
     async def test_a_name_is_free_when_who_would_come_first_fails(
         self, place: Any, until: Any

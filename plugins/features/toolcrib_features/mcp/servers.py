@@ -10,7 +10,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from attrs import evolve
+from attrs import asdict, evolve
 
 from toolcrib import (
     McpServerStatus,
@@ -386,7 +386,15 @@ class McpServers:
         if collisions and collisions != member.collisions and self._session.observed:
             text = f"of the server {member.config.name!r}: {'; '.join(map(str, collisions))}"
             self._session.emit(
-                PluginProblem(plugin=PLUGIN, stage="mcp.tool_name_collision", message=text)
+                PluginProblem(
+                    plugin=PLUGIN,
+                    stage="mcp.tool_name_collision",
+                    message=text,
+                    details={
+                        "server": member.config.name,
+                        "collisions": [asdict(one) for one in collisions],
+                    },
+                )
             )
         member.collisions = collisions
 
