@@ -91,6 +91,7 @@ if TYPE_CHECKING:
     from toolcrib.mcp.naming import qualify_tool_name as qualify_tool_name
     from toolcrib.mcp.naming import server_prefix as server_prefix
     from toolcrib.messages import ContextMessages as ContextMessages
+    from toolcrib.offered import MissingTool as MissingTool
     from toolcrib.offered import ToolSource as ToolSource
     from toolcrib.offered import ToolTable as ToolTable
     from toolcrib.offered import WithheldTool as WithheldTool
@@ -207,7 +208,7 @@ _HOMES = {
     "toolcrib.features": ["Feature"],
     "toolcrib.messages": ["ContextMessages"],
     "toolcrib.paths": ["ResolvedPath", "Workspace", "is_sensitive_file"],
-    "toolcrib.offered": ["ToolSource", "ToolTable", "WithheldTool"],
+    "toolcrib.offered": ["MissingTool", "ToolSource", "ToolTable", "WithheldTool"],
     "toolcrib.permissions.touched": ["Match", "touches_path"],
     "toolcrib.pipeline.flight": ["Completion"],
     "toolcrib.processes.descendants": ["Descendants", "adopt_orphans"],

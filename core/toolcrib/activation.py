@@ -232,6 +232,11 @@ class Activation:
         found = [d for d in self.decisions if d.name == name]
         if found:
             return next((d for d in found if d.active), found[0])
+        missing = self._table.missing(name)
+        if missing is not None:
+            record, why = missing
+            filter_: Filter = "withheld" if why.known else "unknown"
+            return _decision(name, record, Refusal(filter_, why.reason, why.remedy))
         silent = [d.name for d in self.decisions if d.filter in ("plugin", "load")]
         near = suggest(name, [d.name for d in self.decisions if d.name not in silent])
         remedy = f"did you mean {near[0]!r}?" if near else "install the plugin that offers it"

@@ -235,15 +235,14 @@ class Agent:
 
     def explain_missing(self, name: str) -> str:
         decision = self._activation.decision(name)
-        known = self.table.missing(name) if decision.filter == "unknown" else None
-        if self._selection is not None and known is None:
+        if self._selection is not None:
             loaded = self._selection.explain_missing(decision)
             if loaded is not None:
                 return loaded
-        if decision.filter == "unknown":
-            near = () if known else suggest(name, self.registry.names())
-            return unknown_tool(name, near, known)
-        remedy = f" ({decision.remedy})" if decision.filter == "withheld" else ""
+        if decision.filter == "unknown" and not decision.plugin:
+            return unknown_tool(name, suggest(name, self.registry.names()), None)
+        told = decision.filter in ("withheld", "unknown")
+        remedy = f" ({decision.remedy})" if told else ""
         return unknown_tool(name, (), f"{decision.reason}{remedy}.")
 
     def emit(self, event: Event) -> None:

@@ -31,6 +31,25 @@ class WithheldTool:
     remedy: str
 
 
+@frozen(kw_only=True)
+class MissingTool:
+    """Why there is no tool of a name (any more).
+
+    Attributes:
+        reason: why it is not there.
+        remedy: what to do.
+        known: whether it is known who would offer it.
+    """
+
+    reason: str
+    remedy: str
+    known: bool = True
+
+
+Explain = Callable[[str], MissingTool | None]
+"""Tells of a name why there is no such tool; None when that is not known."""
+
+
 class ToolSource(Protocol):
     """Something whose tools may not all be known yet, such as servers that are being started."""
 
@@ -45,10 +64,6 @@ class ToolSource(Protocol):
 
     async def arrived(self, name: str) -> None:
         """Wait until it has, or will not."""
-        ...
-
-    def missing(self, name: str) -> str | None:
-        """Why it has no such tool (any more), for the model; None when it would not have it."""
         ...
 
     async def settled(self) -> None:
@@ -78,6 +93,7 @@ class ToolTable:
         self._changed = changed
         self._offers: dict[str, _Offer] = {}
         self._sources: list[ToolSource] = []
+        self._explainers: list[tuple[str, Explain]] = []
 
     def replace(
         self,
@@ -109,6 +125,13 @@ class ToolTable:
         """Ask `source` about tools that are not in the table, from now on."""
         self._sources.append(source)
 
+    def explain_with(self, plugin: str, explain: Explain) -> None:
+        """Ask `explain` too why a tool is not in the table, from now on.
+
+        It speaks for `plugin`, and gives None for what is no affair of that plugin.
+        """
+        self._explainers.append((plugin, explain))
+
     def source(self, kind: type[T]) -> T | None:
         """The source of a kind, if there is one."""
         return next((source for source in self._sources if isinstance(source, kind)), None)
@@ -128,10 +151,13 @@ class ToolTable:
             if source.expects(name):
                 await source.arrived(name)
 
-    def missing(self, name: str) -> str | None:
-        """Why a tool is not in the table, if a source knows."""
-        answers = (source.missing(name) for source in self._sources)
-        return next((answer for answer in answers if answer is not None), None)
+    def missing(self, name: str) -> tuple[PluginRecord, MissingTool] | None:
+        """Why a tool is not in the table, and the plugin that says so, if one does."""
+        for plugin, explain in self._explainers:
+            why = explain(name)
+            if why is not None and (record := self._records.get(plugin)) is not None:
+                return record, why
+        return None
 
     async def settled(self) -> None:
         """Wait until every source has brought its tools, or is known not to."""

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import pytest
 
 import toolcrib
-from toolcrib import Session, ToolContribution, WithheldTool
+from toolcrib import MissingTool, Session, ToolContribution, WithheldTool
 from toolcrib.contract.events import Event, ToolListUpdated
 from toolcrib.offered import HOST
 
@@ -144,14 +144,11 @@ class _Source:
         return not self.ready.is_set()
 
     def expects(self, name: str) -> bool:
-        return self.unsettled and name.startswith("mcp__late__")
+        return self.unsettled and name.startswith("late__")
 
     async def arrived(self, name: str) -> None:
         await self.ready.wait()
         self._bring()
-
-    def missing(self, name: str) -> str | None:
-        return "the server has no such tool." if name.startswith("mcp__late__") else None
 
     async def settled(self) -> None:
         await self.arrived("")
@@ -160,23 +157,33 @@ class _Source:
         self.closed = True
 
 
+def _explain(name: str) -> MissingTool | None:
+    if not name.startswith("late__"):
+        return None
+    return MissingTool(reason="the server has no such tool", remedy="look at its list")
+
+
 async def test_a_call_waits_for_the_tool_that_is_on_its_way_and_others_do_not(
     tmp_path: Path,
 ) -> None:
     async with _session(tmp_path) as session:
         table = session.main.table
-        late = [_offer("mcp__late__a")]
+        late = [_offer("late__a")]
         source = _Source(lambda: table.replace("late", late, plugin=HOST, reason="x"))
         table.add_source(source)
-        waiting = asyncio.create_task(_run(session, "mcp__late__a"))
-        gone = asyncio.create_task(_run(session, "mcp__late__gone"))
+        table.explain_with("os-read", _explain)
+        waiting = asyncio.create_task(_run(session, "late__a"))
+        gone = asyncio.create_task(_run(session, "late__gone"))
         (tmp_path / "a.txt").write_text("x")
         calls = [{"id": "1", "name": "Read", "arguments": {"path": "a.txt"}}]
         assert [d.result.is_error async for d in session.execute(calls)] == [False]
         assert not waiting.done()
         source.ready.set()
-        assert (await waiting).output == "mcp__late__a: hi"
-        assert "the server has no such tool" in str((await gone).output)
+        assert (await waiting).output == "late__a: hi"
+        assert "the server has no such tool (look at its list)" in str((await gone).output)
+        decision = session.explain("late__gone")
+        assert (decision.filter, decision.remedy) == ("withheld", "look at its list")
+        assert session.explain("other__gone").filter == "unknown"
         assert not table.unsettled
     assert source.closed
 
@@ -185,7 +192,7 @@ async def test_a_call_that_waits_for_its_tool_can_be_cancelled(tmp_path: Path) -
     async with _session(tmp_path) as session:
         source = _Source(lambda: None)
         session.main.table.add_source(source)
-        waiting = asyncio.create_task(_run(session, "mcp__late__a"))
+        waiting = asyncio.create_task(_run(session, "late__a"))
         await asyncio.sleep(0)
         session.cancel(by_user=True)
         assert (await waiting).is_error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolcrib import Session, ToolTable
+from toolcrib import MissingTool, Session, ToolTable
 
 if TYPE_CHECKING:
     from toolcrib_features.mcp.servers import McpServers
@@ -26,5 +26,17 @@ def join(session: Session, table: ToolTable) -> None:
             servers = McpServers(session, table)
         servers.follow()
 
+    def missing(name: str) -> MissingTool | None:
+        if not session.uses_plugin("feature-mcp"):
+            from toolcrib_features.mcp.missing import turned_off
+
+            return turned_off(name, session)
+        if servers is not None:
+            return servers.missing(name)
+        from toolcrib_features.mcp.missing import unconfigured
+
+        return unconfigured(name, ())
+
     session.on_change(follow)
+    table.explain_with("feature-mcp", missing)
     follow()

@@ -72,7 +72,7 @@ class Member:
             return "disabled"
         if self.config.problem is not None:
             return "failed"
-        return self.server.state if self.server is not None else "starting"
+        return self.server.last_state if self.server is not None else "starting"
 
     @property
     def error(self) -> str | None:

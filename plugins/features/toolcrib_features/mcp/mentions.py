@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from toolcrib import Notice, StateError, qualify_tool_name
 from toolcrib_features.mcp.extras import EXTRA_NAMES
 from toolcrib_features.mcp.model import ServerConfig
-from toolcrib_features.mcp.names import PREFIX, head_of
+from toolcrib_features.mcp.names import PREFIX, head_of, nearest
 
 if TYPE_CHECKING:
     from toolcrib import Settings
@@ -104,11 +104,9 @@ class Mentions:
         return self._missing_tool(pattern, meant) if wild is None else None
 
     def _hint(self, server: str) -> str:
-        known = {head.removeprefix(PREFIX).removesuffix("__").lower(): head for head in self._heads}
-        near = get_close_matches(server.lower(), known, n=1, cutoff=0.6)
-        if near:
-            name = known[near[0]].removeprefix(PREFIX).removesuffix("__")
-            return f"did you mean {name!r}?"
+        near = nearest(server, self._heads)
+        if near is not None:
+            return f"did you mean {near.removeprefix(PREFIX).removesuffix('__')!r}?"
         names = ", ".join(repr(config.name) for config in self._configs)
         return f"configured are {names}" if names else "none is"
 

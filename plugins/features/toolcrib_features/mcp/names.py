@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Iterable
+
 from toolcrib import server_prefix
 
 PREFIX = "mcp__"
@@ -14,6 +17,21 @@ def is_of_server(session: object, tool: str) -> bool:
     return tool.startswith(PREFIX)
 
 
+def command_line(part: str, *arguments: str) -> str:
+    """A command of `toolcrib mcp`, as it is typed into a shell; `arguments` are names."""
+    ends_options = ["--"] if any(argument.startswith("-") for argument in arguments) else []
+    return f"`{shlex.join(['toolcrib', 'mcp', part, *ends_options, *arguments])}`"
+
+
 def head_of(server: str) -> str:
     """What the names of a server's tools begin with, also those that are cut."""
     return server_prefix(server)[:_CUT_CHARS]
+
+
+def nearest(server: str, heads: Iterable[str]) -> str | None:
+    """Which of the heads a name in a tool's name may have been meant for."""
+    from difflib import get_close_matches
+
+    known = {head.removeprefix(PREFIX).removesuffix("__").lower(): head for head in heads}
+    near = get_close_matches(server.lower(), known, n=1, cutoff=0.6)
+    return known[near[0]] if near else None

@@ -89,8 +89,11 @@ class Server:
 
     @property
     def state(self) -> State:
-        if self._closed:
-            return "removed"
+        return "removed" if self._closed else self.last_state
+
+    @property
+    def last_state(self) -> State:
+        """The state; of one that was closed, that in which it was."""
         return self._state if self.config.enabled else "disabled"
 
     @property
@@ -162,7 +165,8 @@ class Server:
             try:
                 answer = await once(connection)
             except ServerNeedsLogin as error:
-                self._lose(connection, error)
+                if not error.in_part:
+                    self._lose(connection, error)
                 raise
             except RequestTimedOut:
                 self._spawn(self._check(connection))

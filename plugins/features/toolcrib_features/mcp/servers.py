@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import shlex
 from collections.abc import Iterator
 from importlib import import_module
 from importlib.util import find_spec
@@ -14,6 +13,7 @@ from attrs import asdict, evolve
 
 from toolcrib import (
     McpServerStatus,
+    MissingTool,
     Notice,
     PluginProblem,
     Session,
@@ -28,13 +28,14 @@ from toolcrib_features.mcp.choice import chosen
 from toolcrib_features.mcp.layers import read_servers
 from toolcrib_features.mcp.member import Collision, Member
 from toolcrib_features.mcp.memory import Remembered, ServerMemory
+from toolcrib_features.mcp.missing import why_missing
 from toolcrib_features.mcp.model import (
     Listing,
     ServerConfig,
     ServerError,
     ToolDefinition,
 )
-from toolcrib_features.mcp.names import head_of
+from toolcrib_features.mcp.names import command_line, head_of
 from toolcrib_features.mcp.oauth.logins import Logins, uses_logins
 
 if TYPE_CHECKING:
@@ -132,14 +133,9 @@ class McpServers:
     async def settled(self) -> None:
         await self._all_listed([member for member in self.members if member.expecting])
 
-    def missing(self, name: str) -> str | None:
-        for server in self._removed:
-            if _could_be_of(name, server):
-                return f"the MCP server {server!r} was removed. Do not call its tools again."
-        for member in self.members:
-            if _could_be_of(name, member.config.name):
-                return _why_missing(member)
-        return None
+    def missing(self, name: str) -> MissingTool | None:
+        """Why there is no tool of this name, if one of a server would have it."""
+        return why_missing(name, self.members, self._removed)
 
     async def aclose(self) -> None:
         """End every server and everything that it started."""
@@ -296,7 +292,12 @@ class McpServers:
         collisions: list[Collision] = []
         offered: list[ToolContribution] = []
         withheld = [
-            _withheld(server, name, f"it cannot be used: {reason}", "have the server mended")
+            _withheld(
+                server,
+                name,
+                f"the MCP server {server!r} lists it so that it cannot be used: {reason}",
+                "have the server mended",
+            )
             for name, reason in member.known.quarantined.items()
         ]
         changed = member.known.changed if member.config.pinned else {}
@@ -321,9 +322,8 @@ class McpServers:
                 )
             if not chosen(member.config, tool.name):
                 remedy = f"change enabled_tools or disabled_tools ({member.config.source})"
-                withheld.append(
-                    _withheld(server, tool.name, "the server's configuration leaves it out", remedy)
-                )
+                reason = f"the configuration of the MCP server {server!r} leaves it out"
+                withheld.append(_withheld(server, tool.name, reason, remedy))
             elif collision is not None:
                 collisions.append(collision)
             elif tool.name in changed:
@@ -447,20 +447,6 @@ def _withheld(server: str, tool: str, reason: str, remedy: str) -> WithheldTool:
 
 def _changed_since(server: str, tool: str) -> tuple[str, str]:
     return (
-        "the server describes it otherwise than when it was accepted",
-        "look at the difference and accept it: "
-        + shlex.join(["toolcrib", "mcp", "accept", server, tool]),
+        f"the MCP server {server!r} describes it otherwise than when it was accepted",
+        f"look at the difference and accept it: {command_line('accept', server, tool)}",
     )
-
-
-def _why_missing(member: Member) -> str | None:
-    server = member.config.name
-    if member.state == "needs-auth":
-        return f"the MCP server {server!r} needs a login: toolcrib mcp login {server}."
-    if member.error is not None:
-        return f"the MCP server {server!r} cannot be used: {member.error}"
-    if member.state == "disabled":
-        return f"the MCP server {server!r} is disabled ({member.config.source})."
-    if member.state == "connected":
-        return f"the MCP server {server!r} has no such tool (any more)."
-    return None

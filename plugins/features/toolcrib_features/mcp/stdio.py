@@ -107,8 +107,9 @@ class StdioServer:
         """What it wrote to its standard error in the end; the values of its settings are hidden."""
         clean = TerminalText()
         text = self.config.without_values(clean.feed(bytes(self._said)) + clean.finish())
-        shown = redacted(text).strip()
-        return plain(("…" if len(shown) > _SHOWN_CHARS else "") + shown[-_SHOWN_CHARS:], _SHOWN_CHARS + 1)
+        said = redacted(text).strip()
+        cut = "…" if len(said) > _SHOWN_CHARS else ""
+        return plain(cut + said[-_SHOWN_CHARS:], _SHOWN_CHARS + 1)
 
     def why_ended(self) -> str:
         """What became of it, with its last words."""
