@@ -53,7 +53,7 @@ def parse_arguments(raw: object) -> ParsedArguments:
         return _parse_bytes(bytes(raw))
     if isinstance(raw, Mapping) and not isinstance(raw, dict):
         raw = dict(raw)
-    if _is_nested_too_deeply(raw):
+    if is_nested_too_deeply(raw):
         return ParsedArguments({}, f"the arguments are nested over {MAX_NESTING} levels deep")
     return ParsedArguments(raw)
 
@@ -94,12 +94,13 @@ def _decode(text: str) -> Any:
             position = len(text) - len(rest)
             raise json.JSONDecodeError("text after the end of the JSON value", text, position)
     brackets = text.count("[") + text.count("{")
-    if brackets > MAX_NESTING and _is_nested_too_deeply(data):
+    if brackets > MAX_NESTING and is_nested_too_deeply(data):
         raise _RefusedValueError(_TOO_DEEP, _find_too_deep)
     return data
 
 
-def _is_nested_too_deeply(value: object) -> bool:
+def is_nested_too_deeply(value: object) -> bool:
+    """Whether data has over 100 levels, or no end, so that nothing should walk through it."""
     level = [value] if isinstance(value, _CONTAINERS) else []
     for _ in range(MAX_NESTING):
         if not level:

@@ -12,6 +12,7 @@ from typing import Any
 
 import attrs
 
+from toolcrib.arguments import is_nested_too_deeply
 from toolcrib.contract.call import ToolCall
 from toolcrib.contract.context import ToolContext
 from toolcrib.contract.display import without_secrets
@@ -149,6 +150,13 @@ def _flight(call: object, number: int, turn_id: str | None, host: Host) -> Fligh
             f"a call is an object with id, name and arguments; this one has the name {name!r}",
         )
     return flight
+
+
+def _shown_arguments(call: ToolCall) -> Any:
+    """The arguments for events; nothing of those that nobody could walk through."""
+    if call.arguments:
+        return redacted(call.arguments)
+    return None if is_nested_too_deeply(call.raw_arguments) else redacted(call.raw_arguments)
 
 
 def _cut_result(result: ToolResult, *, lost: bool) -> ToolResult:
@@ -405,7 +413,7 @@ class _Batch:
                 turn_id=call.turn_id,
                 call_id=call.id,
                 name=call.name,
-                arguments=redacted(call.arguments or call.raw_arguments),
+                arguments=_shown_arguments(call),
                 description=redacted(execution.description) if execution else None,
                 display=without_secrets(execution.display) if execution else None,
             )

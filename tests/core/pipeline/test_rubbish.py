@@ -411,3 +411,32 @@ async def test_text_of_any_kind_passes(bench: Any, run: Any, text: str) -> None:
     done = await run(bench.open(), "Odd", "Much")
     assert done["1"].result.output == text
     assert done["2"].result.truncated
+
+
+def deep_list() -> list[Any]:
+    deep: list[Any] = []
+    for _ in range(5_000):
+        deep = [deep]
+    return deep
+
+
+def endless_list() -> list[Any]:
+    endless: list[Any] = []
+    endless += [endless, endless]
+    return endless
+
+
+@pytest.mark.parametrize("make", [deep_list, endless_list])
+async def test_arguments_without_end_are_refused_also_where_somebody_looks_on(
+    bench: Any, run: Any, make: Any
+) -> None:
+    """What is told of the call is none of them."""
+    bench.tool("Fine", fine)
+    session = bench.open()
+    told: list[Any] = []
+    session.subscribe(told.append)
+    calls = [{"id": "1", "name": "Fine", "arguments": {"x": make()}}]
+    async with asyncio.timeout(20):
+        (done,) = [done async for done in session.execute(calls)]
+    assert done.outcome == "preflight-rejected" and done.result.is_error
+    assert told[0].arguments is None
