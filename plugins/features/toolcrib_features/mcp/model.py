@@ -153,7 +153,14 @@ class ServerUnreachable(ServerError):
 
 
 class ServerNeedsLogin(ServerError):
-    """The server does not let us in without a login of the user's."""
+    """The server does not let us in without a login of the user's.
+
+    `in_part` tells that it lets in other requests with the login that there is.
+    """
+
+    def __init__(self, message: str, *, in_part: bool = False) -> None:
+        super().__init__(message)
+        self.in_part = in_part
 
 
 class RequestRefused(ServerError):

@@ -110,6 +110,11 @@ class RemoteServer:
             return ServerUnreachable(what, unsent=response.status_code in (429, 503))
         return ServerError(what)
 
+    @property
+    def lacking(self) -> ServerError | None:
+        """What the login did not suffice for, as far as it is one that can tell."""
+        return getattr(self.auth, "refusal", None)
+
     def unreachable(self, error: httpx2.TransportError) -> ServerUnreachable:
         what = line(str(error), 200) or type(error).__name__
         return ServerUnreachable(
@@ -162,6 +167,8 @@ class _Client(httpx2.AsyncClient):
             return self._instead(request, error, error)
         if response.status_code < 400 or request.method == "DELETE":
             return response
+        # Of this request only until another one has its answer.
+        lacking = self._server.lacking if response.status_code == 403 else None
         body = await _beginning(response)
         said = body.decode("utf-8", "replace")
         if _has_no_session(response, said):
@@ -171,7 +178,7 @@ class _Client(httpx2.AsyncClient):
             return httpx2.Response(
                 response.status_code, headers=_JSON, content=body, request=request
             )
-        refusal = self._server.refusal(response, said if _is_text(response) else "")
+        refusal = lacking or self._server.refusal(response, said if _is_text(response) else "")
         return self._instead(request, refusal, None)
 
     def _instead(

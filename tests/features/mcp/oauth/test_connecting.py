@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from toolcrib_features.mcp.connection import Connection, connect
-from toolcrib_features.mcp.model import ServerError, ServerNeedsLogin
+from toolcrib_features.mcp.model import ServerNeedsLogin
 from toolcrib_features.mcp.oauth.auth import LoginAuth
 
 if TYPE_CHECKING:
@@ -78,8 +78,9 @@ async def test_the_next_login_asks_for_the_scope_that_was_lacking(
     auth = auth_for(logins, site)
     async with connection(site, auth) as connected:
         site.wanted_scope = "write"
-        with pytest.raises(ServerError):
+        with pytest.raises(ServerNeedsLogin, match=r"'write'.*mcp login notes") as refused:
             await add(connected)
+        assert refused.value.in_part
         assert auth.refusal is not None and "'write'" in str(auth.refusal)
         assert await logins.login(site.config, browser) == "authorized"
         assert await add(connected) == "3"  # the same connection, with the new login

@@ -54,6 +54,20 @@ async def test_the_model_has_the_user_log_in(site: Site, browser: Browser, works
         assert "3" in await outputs(session, "mcp__notes__add", a=1, b=2)
 
 
+async def test_a_call_that_wants_more_than_the_login_says_so_and_costs_nothing_else(
+    site: Site, browser: Browser, workspace: Path
+) -> None:
+    await site.logins().login(site.config, browser)
+    async with open_session(site, workspace) as session:
+        await names(session, "mcp__notes__add")
+        site.wanted_scope = "write"
+        refused = await outputs(session, "mcp__notes__add", a=1, b=2)
+        assert "'write'" in refused and "toolcrib mcp login notes" in refused
+        assert "mcp__notes__add" in await names(session, "mcp__notes__add")
+        await site.logins().login(site.config, browser)
+        assert "3" in await outputs(session, "mcp__notes__add", a=1, b=2)
+
+
 async def test_a_login_elsewhere_brings_the_tools(
     site: Site, browser: Browser, workspace: Path
 ) -> None:

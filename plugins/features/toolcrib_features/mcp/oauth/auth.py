@@ -75,7 +75,9 @@ class LoginAuth(httpx2.Auth):
                 )
         except (StateError, LoggedOut):
             pass  # the next login finds out by itself what is wrong with the file
-        return needs_login(self._config, f"the present one lacks {line(scope, 200)!r}")
+        return needs_login(
+            self._config, f"the present one lacks {line(scope, 200)!r}", in_part=True
+        )
 
 
 def _origin(url: httpx2.URL) -> tuple[str, str, int | None]:

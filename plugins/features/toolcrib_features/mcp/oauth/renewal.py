@@ -130,9 +130,10 @@ class Renewal:
         )
 
 
-def needs_login(config: ServerConfig, why: str) -> ServerNeedsLogin:
+def needs_login(config: ServerConfig, why: str, *, in_part: bool = False) -> ServerNeedsLogin:
     return ServerNeedsLogin(
-        f"the MCP server {config.name!r} needs a login ({why}): toolcrib mcp login {config.name}"
+        f"the MCP server {config.name!r} needs a login ({why}): toolcrib mcp login {config.name}",
+        in_part=in_part,
     )
 
 
