@@ -12,6 +12,7 @@ from attrs import field, frozen
 from toolcrib import ToolcribError
 
 _ADDRESS = re.compile(r"(?:(?P<host>\[[^\]]+\]|[^:\[\]]+):)?(?P<port>\d{1,5})")
+_ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^/\s]+", re.ASCII)
 _KEEP_ALIVE = {
     "TCP_KEEPIDLE": 30,
     "TCP_KEEPINTVL": 10,
@@ -112,7 +113,7 @@ class HttpOptions:
     token: str = field(repr=False)
     token_place: str
     hosts: tuple[str, ...] = ()
-    origins: tuple[str, ...] = ()
+    origins: frozenset[str] = frozenset()
     idle_s: float = 1800.0
     max_clients: int = 64
 
@@ -146,6 +147,21 @@ class Names:
         """Whether a `Host` header is one of them; an address in numbers is nobody's to redirect."""
         name = _name(host)
         return name is not None and (name in self.names or (self.any_number and _is_number(name)))
+
+
+def origins_of(pages: Iterable[str]) -> frozenset[str]:
+    """Web pages as browsers name them in `Origin` headers.
+
+    Raises:
+        ToolcribError: one of them is no address of a page.
+    """
+    origins = {page.rstrip("/").lower() for page in pages}
+    for origin in origins:
+        if not _ORIGIN.fullmatch(origin):
+            raise ToolcribError(
+                f"{origin!r} is no origin of a web page, such as http://localhost:6274"
+            )
+    return frozenset(origins)
 
 
 def _name(host: str) -> str | None:

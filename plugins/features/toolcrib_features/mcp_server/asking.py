@@ -8,6 +8,8 @@ from typing import Any
 
 import mcp_types as mcp
 from attrs import asdict
+from mcp.shared.exceptions import MCPError
+from pydantic import ValidationError
 
 from toolcrib import (
     ApprovalAnswer,
@@ -44,7 +46,12 @@ async def answer(request: Request, elicit: Elicit | None) -> Answer:
     """Put the request to the user; where that cannot be done it counts as cancelled."""
     if elicit is None or isinstance(request, UserToolRequest):
         return cancelled_answer(request, CANNOT_ASK)
-    shown = await elicit(form(request))
+    try:
+        shown = await elicit(form(request))
+    except MCPError as error:
+        return cancelled_answer(request, f"the MCP client did not ask its user: {error}")
+    except ValidationError:
+        return cancelled_answer(request, "what the MCP client sent is no answer to the form")
     if shown.action == "cancel" or (shown.action == "accept" and not shown.content):
         return cancelled_answer(request, "the user gave no answer")
     content = shown.content if shown.action == "accept" else None

@@ -28,6 +28,8 @@ Context = ServerRequestContext[Any, Any]
 
 PARKED_S = 600.0
 """How long a call waits for a client to bring the answers of its user."""
+MAX_CALLS = 256
+"""Calls of one client that run or wait at the same time."""
 PATIENCE_S = 30.0
 """How long a call goes on whose response was cut off: not every client wants it to end then."""
 _LOOK_EVERY_S = 1.0
@@ -154,6 +156,11 @@ class Client:
         await self.session.aclose()
 
     def _begin(self, ctx: Context, params: mcp.CallToolRequestParams) -> Call:
+        if len(self._calls) >= MAX_CALLS:
+            raise MCPError(
+                mcp.INTERNAL_ERROR,
+                f"{MAX_CALLS} calls of this client run or wait for answers; nothing was run now",
+            )
         arguments = params.arguments or {}
         call = Call(f"mcp_{next(self._numbers)}", params.name, arguments)
         call.elicit = _elicit(ctx, call)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import hashlib
 import json
 import logging
 from time import monotonic
@@ -191,5 +192,6 @@ def _identity(ctx: Context) -> str:
     """What tells clients of the stateless protocol apart."""
     info = ctx.session.client_params.client_info if ctx.session.client_params else None
     named = (ctx.meta or {}).get(SESSION_META)
-    session = named[:200] if isinstance(named, str) else None
-    return json.dumps([info.name, info.version, session] if info else [None, None, session])
+    session = named if isinstance(named, str) else None
+    known = [info.name, info.version, session] if info else [None, None, session]
+    return hashlib.sha256(json.dumps(known).encode()).hexdigest()

@@ -159,7 +159,7 @@ def _server(
         if token_env or allow_remote or hosts or origins:
             raise click.UsageError("options about tokens, hosts and origins go with --http")
         return None
-    from toolcrib_features.mcp_server.address import Address, HttpOptions
+    from toolcrib_features.mcp_server.address import Address, HttpOptions, origins_of
 
     try:
         address = Address.parse(http)
@@ -170,10 +170,9 @@ def _server(
             f"other machines could reach {address}: that needs --allow-remote, and a token of "
             "your own with --token-env"
         )
+    pages = origins_of(origins)
     token, place = _token(token_env)
-    return HttpOptions(
-        address=address, token=token, token_place=place, hosts=hosts, origins=origins
-    )
+    return HttpOptions(address=address, token=token, token_place=place, hosts=hosts, origins=pages)
 
 
 def _token(variable: str | None) -> tuple[str, str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hmac
-from collections.abc import Iterable
 
 from attrs import frozen
 from starlette.middleware.cors import CORSMiddleware
@@ -15,21 +14,20 @@ from toolcrib_features.mcp_server.address import Names
 _CORS_AGE_S = 600
 
 
-def guarded(app: ASGIApp, *, names: Names, origins: Iterable[str], token: str) -> ASGIApp:
+def guarded(app: ASGIApp, *, names: Names, origins: frozenset[str], token: str) -> ASGIApp:
     """The application behind its guards: names and origins first, then the token."""
-    allowed = frozenset(origin.rstrip("/").lower() for origin in origins)
     inner: ASGIApp = TokenGuard(app, token.encode())
-    if allowed:
+    if origins:
         # Browsers ask before they send a token.
         inner = CORSMiddleware(
             inner,
-            allow_origins=sorted(allowed),
+            allow_origins=sorted(origins),
             allow_methods=["GET", "POST", "DELETE"],
             allow_headers=["*"],
             expose_headers=["Mcp-Session-Id", "Mcp-Protocol-Version"],
             max_age=_CORS_AGE_S,
         )
-    return SiteGuard(inner, names, allowed)
+    return SiteGuard(inner, names, origins)
 
 
 @frozen
