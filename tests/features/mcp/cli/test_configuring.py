@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import shlex
 import stat
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pytest
+
+from toolcrib import server_prefix
 
 if TYPE_CHECKING:
     from features.mcp.cli.conftest import Home
@@ -43,6 +46,28 @@ def test_an_address_is_added_with_headers(mcp: Home) -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("name", "target"),
+    [
+        ("a b", ("npx",)),
+        ("a__b", ("npx",)),
+        ("it's", ("npx",)),
+        ("s", ("--", "example.com/x")),
+        ("s", ("./a.sh/x",)),
+        ("s", ("/bin/x",)),
+        ("s", ("C.exe",)),
+    ],
+)
+def test_names_are_quoted_where_they_are_typed(
+    mcp: Home, name: str, target: tuple[str, ...]
+) -> None:
+    added = mcp("add", name, *target)
+    assert added.status == 0 and mcp.entries[name]["command"] == target[-1]
+    assert f"`toolcrib mcp test {shlex.quote(name)}`" in added.err
+    prefix = server_prefix(name)
+    assert (prefix in added.err) == (prefix != f"mcp__{name}__")
+
+
 def test_a_name_is_not_taken_twice_unless_told(mcp: Home) -> None:
     assert mcp("add", "s", "--", "one").status == 0
     refused = mcp("add", "s", "--", "two")
@@ -72,11 +97,32 @@ def test_a_file_that_would_suffer_is_left_alone(mcp: Home, text: str) -> None:
     ("arguments", "named"),
     [
         (("s", "npx", "-y"), "'--'"),
-        (("s", "ftp://h", "--transport", "http"), "url"),
-        (("s", "http://h", "--env", "A=b"), "env"),
+        (("s", "ftp://h", "--transport", "http"), "https://"),
+        (("s", "ftp://h"), "'ftp://h'"),
+        (("s", "--", "ftp://h"), "'ftp://h'"),
+        (("s", "notaurl://h/x"), "https://"),
+        (("s", "http//typo"), "'http//typo'"),
+        (("s", "https:/typo"), "'https:/typo'"),
+        (("s", "https://"), "url"),
+        (("s", "mcp.example.com/mcp"), "https://"),
+        (("s", "localhost:8080"), "https://"),
+        (("s", "127.0.0.1:8080/mcp"), "https://"),
+        (("s", "http://h", "--env", "A=b"), "--env"),
+        (("s", "http://h", "--cwd", "x"), "--cwd"),
+        (("s", "--header", "A=b", "--", "x"), "--header"),
+        (("s", "--bearer-token-env", "A", "--", "x"), "--bearer-token-env"),
+        (("s", "--transport", "stdio", "http://h"), "command"),
+        (("s", "--transport", "http", "--", "npx", "x"), "'x'"),
+        (("s", "--env", "=x", "--", "x"), "environment variable"),
+        (("s", "http://h", "--header", "a b=c"), "header"),
         (("s", "http://h", "--header", "x"), "--header"),
         (("s", "http://h", "--workspace", "nowhere"), "nowhere"),
         (("", "--", "x"), "name"),
+        ((" ", "--", "x"), "name"),
+        ((" s", "--", "x"), "' s'"),
+        (("a\nb", "--", "x"), "'a\\nb'"),
+        (("\x1b[2J", "--", "x"), "name"),
+        (("__", "--", "x"), "'__'"),
         (("s",), "URL"),
         (("s", "http://h", "--", "a"), "'a'"),
     ],

@@ -58,7 +58,8 @@ STDIO = {"command": "x", "args": ["a"]}
             "codex",
             ".codex/config.toml",
             'model = "m"\n[mcp_servers.s]\ncommand = "x"\nenv_vars = ["T"]\n'
-            "startup_timeout_sec = 1.5\nenabled_tools = ['a']\nsupports_parallel_tool_calls = true\n",
+            "startup_timeout_sec = 1.5\nenabled_tools = ['a']\n"
+            "supports_parallel_tool_calls = true\n",
             {
                 "command": "x",
                 "startupTimeoutMs": 1500,
@@ -146,8 +147,64 @@ def test_nothing_to_import_is_an_error(mcp: Home) -> None:
     assert mcp("import").status == 2
     missing = mcp("import", "nowhere.json")
     assert missing.status == 2 and "nowhere.json" in missing.err
+    mcp.write(".cursor/mcp.json", {"mcpServers": {}})
+    assert mcp("import").status == 2
     broken = mcp.write("broken.json", '{\n"a" 1}')
     assert f"{broken}:2:5" in mcp("import", str(broken)).err
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "no servers"),
+        (" \n", "no servers"),
+        ("{}", "no servers"),
+        ('{"mcpServers": {}}', "no servers"),
+        ('{"mcpServers": []}', "no servers"),
+        ('{"theme": "dark"}', "no servers"),
+        ("[]", "object"),
+        ("mcpServers: x", "JSON"),
+        ('{"mcpServers": {', "JSON"),
+    ],
+)
+def test_of_several_files_one_that_is_bad_has_nothing_written(
+    mcp: Home, text: str, told: str
+) -> None:
+    bad = mcp.write("bad.json", text)
+    good = mcp.write("good.json", {"mcpServers": {"s": STDIO}})
+    for paths in ([str(bad)], [str(good), str(bad)]):
+        done = mcp("import", *paths)
+        assert done.status == 2 and not mcp.file.exists()
+        assert str(bad) in done.err and told in done.err and "nothing was written" in done.err
+
+
+def test_several_files_are_taken_together(mcp: Home) -> None:
+    one = mcp.write("one.json", {"mcpServers": {"a": STDIO, "both": STDIO}})
+    two = mcp.write("two.json", {"servers": {"b": STDIO, "both": {"command": "other"}}})
+    done = mcp("import", str(one), str(two))
+    assert done.status == 0 and set(mcp.entries) == {"a", "b", "both"}
+    assert mcp.entries["both"] == STDIO and str(one) in done.err
+    before = mcp.file.read_text()
+    again = mcp("import", str(one))
+    assert again.status == 0 and "nothing was written" in again.err
+    assert mcp.file.read_text() == before
+    replaced = mcp("import", "--replace", str(two))
+    assert "replaces" in replaced.out and mcp.entries["both"] == {"command": "other"}
+
+
+def test_servers_that_cannot_be_used_are_told_by_the_exit_status(mcp: Home) -> None:
+    file = mcp.write("bad.json", {"mcpServers": {"bad": {"command": 7}, "": STDIO}})
+    done = mcp("import", str(file))
+    assert done.status == 1 and "'bad'" in done.err and not mcp.file.exists()
+
+
+@pytest.mark.parametrize("text", ["{", '// mine\n{"mcpServers": {"s": {}}}', '{"mcpServers": 1}'])
+def test_a_file_of_ours_that_would_suffer_is_left_alone(mcp: Home, text: str) -> None:
+    ours = mcp.write("config/toolcrib/mcp.json", text)
+    good = mcp.write("good.json", {"mcpServers": {"t": STDIO}})
+    done = mcp("import", "--replace", str(good))
+    assert done.status == 2 and str(ours) in done.err
+    assert ours.read_text() == text
 
 
 def test_secrets_are_copied_but_not_shown(mcp: Home) -> None:
