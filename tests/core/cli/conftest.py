@@ -41,8 +41,13 @@ class Cli:
     """Runs commands in the workspace; nothing of the developer's own is read or written."""
 
     home: Path
-    program: str = PROGRAM
+    _toolcrib: Callable[..., subprocess.CompletedProcess[bytes]] = field(repr=False)
     variables: dict[str, str] = field(factory=dict)
+
+    @property
+    def program(self) -> str:
+        """For commands that are started otherwise than by calling this."""
+        return PROGRAM
 
     @property
     def workspace(self) -> Path:
@@ -75,13 +80,11 @@ class Cli:
         self, *arguments: str, given: str | bytes = "", env: Mapping[str, str] | None = None
     ) -> Ran:
         """Run `toolcrib` with the arguments and something on standard input."""
-        done = subprocess.run(
-            [self.program, *arguments],
-            input=given.encode() if isinstance(given, str) else given,
-            capture_output=True,
+        done = self._toolcrib(
+            *arguments,
+            given=given.encode() if isinstance(given, str) else given,
             cwd=self.workspace,
             env={**self.environ, **(env or {})},
-            timeout=60,
         )
         return Ran(done.returncode, done.stdout.decode(), done.stderr.decode())
 
@@ -99,10 +102,10 @@ class Cli:
 
 
 @pytest.fixture
-def cli(tmp_path: Path) -> Cli:
+def cli(tmp_path: Path, toolcrib: Callable[..., subprocess.CompletedProcess[bytes]]) -> Cli:
     (tmp_path / "ws").mkdir()
     (tmp_path / "ws" / "a.txt").write_text("hello\n")
-    return Cli(tmp_path)
+    return Cli(tmp_path, toolcrib)
 
 
 @pytest.fixture
