@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import re
 import shutil
@@ -25,6 +26,12 @@ from mcp_types import Implementation
 
 Connect = Callable[..., contextlib.AbstractAsyncContextManager[Client]]
 TOKEN = "a-token-that-nobody-guesses"
+HELLO = {
+    "protocolVersion": "2025-06-18",
+    "capabilities": {"elicitation": {}},
+    "clientInfo": {"name": "by hand", "version": "1"},
+}
+ACCEPT = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
 NPM = {"@modelcontextprotocol/sdk": "^1.20", "@modelcontextprotocol/inspector": "^2.12"}
 
 PLUGIN = Path(__file__).with_name("probe_tools.py")
@@ -138,6 +145,13 @@ class Http:
         return said
 
     @contextlib.asynccontextmanager
+    async def by_hand(self) -> AsyncIterator[Callable[[], Conversation]]:
+        """Makes conversations that are written by hand."""
+        headers = {"Authorization": f"Bearer {TOKEN}"}
+        async with httpx2.AsyncClient(headers=headers, timeout=30) as web:
+            yield lambda: Conversation(web, self.url)
+
+    @contextlib.asynccontextmanager
     async def client(self, **options: Any) -> AsyncIterator[Client]:
         """A client of the Python SDK."""
         headers = {"Authorization": f"Bearer {TOKEN}"}
@@ -147,9 +161,67 @@ class Http:
                 yield client
 
 
-@pytest.fixture(scope="module")
+@define
+class Conversation:
+    """The protocol by hand, over HTTP: in a session, or stateless without one."""
+
+    web: httpx2.AsyncClient
+    url: str
+    session: str | None = None
+
+    async def open(self) -> Conversation:
+        """Shake hands."""
+        answered = await self.say(id="hello", method="initialize", params=HELLO)
+        self.session = answered.headers["Mcp-Session-Id"]
+        await self.say(method="notifications/initialized")
+        return self
+
+    def headers(self, method: str = "", name: str = "") -> dict[str, str]:
+        if self.session is not None:
+            return {"Mcp-Session-Id": self.session}
+        return {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": method, "Mcp-Name": name}
+
+    async def say(self, **message: Any) -> httpx2.Response:
+        """Send a message and wait for all that comes in return."""
+        headers = self.headers() if self.session is not None else {}
+        return await self.web.post(
+            self.url, json={"jsonrpc": "2.0", **message}, headers={**ACCEPT, **headers}
+        )
+
+    @contextlib.asynccontextmanager
+    async def call(
+        self, number: int | str, name: str, arguments: object
+    ) -> AsyncIterator[AsyncIterator[dict[str, Any]]]:
+        """Call a tool; gives the messages as they come. Leaving early cuts the connection."""
+        params: dict[str, Any] = {"name": name, "arguments": arguments}
+        if self.session is None:
+            params["_meta"] = {
+                "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+                "io.modelcontextprotocol/clientCapabilities": {"elicitation": {"form": {}}},
+            }
+        message = {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}
+        headers = {**ACCEPT, **self.headers("tools/call", name)}
+        async with self.web.stream("POST", self.url, json=message, headers=headers) as answering:
+            yield _messages(answering)
+
+    @contextlib.asynccontextmanager
+    async def listening(self) -> AsyncIterator[None]:
+        """Keep the stream of the session open."""
+        headers = {"Accept": "text/event-stream", **self.headers()}
+        async with self.web.stream("GET", self.url, headers=headers):
+            yield
+
+
+async def _messages(answering: httpx2.Response) -> AsyncIterator[dict[str, Any]]:
+    async for line in answering.aiter_lines():
+        data = line.removeprefix("data: ")
+        if data.startswith("{"):
+            yield json.loads(data)
+
+
+@pytest.fixture(scope="session")
 def shared_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """A home with a plugin that prints where it should not, for the tests of one module."""
+    """A home with a plugin that prints where it should not."""
     site = Site(tmp_path_factory.mktemp("home"))
     site.workspace.mkdir()
     info = site.folder / "site" / "probe_tools-1.0.dist-info"
@@ -176,8 +248,8 @@ def site(shared_site: Site) -> Site:
 def connect(request: pytest.FixtureRequest, site: Site) -> Connect:
     """Connect a client of the Python SDK with each way to open a conversation.
 
-    `auto` is the stateless protocol, `legacy` the handshake. Servers over HTTP serve all tests of a
-    module, each with a client of its own; one over the standard streams is started for each test.
+    `auto` is the stateless protocol, `legacy` the handshake. Servers over HTTP serve all tests,
+    each with a client of its own; one over the standard streams is started for each test.
     """
     transport, era = request.param.split("-")
 
