@@ -63,8 +63,13 @@ def _by_rule(
         policy=policy,
         rule=written.pattern,
         source=written.source,
-        reason=reason or written.reason or f"the rule {written.pattern!r} says so",
+        reason=reason or written.reason or says_so(written.pattern),
     )
+
+
+def says_so(rule: str) -> str:
+    """The reason of a rule without one."""
+    return f"the rule {rule!r} says so"
 
 
 def _forbidding(case: Case, rule: PreparedRule, policy: str, decision: Verdict) -> Judgement:

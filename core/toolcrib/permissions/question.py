@@ -8,7 +8,7 @@ from toolcrib.contract.answers import BeforeAnswer, Veto
 from toolcrib.contract.call import SessionView, ToolCall
 from toolcrib.permissions.case import Case
 from toolcrib.permissions.chain import judge
-from toolcrib.permissions.policies import Judgement, denied_by_rule
+from toolcrib.permissions.policies import Judgement, denied_by_rule, says_so
 from toolcrib.permissions.ruleset import RuleSet
 from toolcrib.plugins.hook_calls import Implementation
 
@@ -93,7 +93,8 @@ def _announce_nobody(case: Case) -> None:
 
 
 def _veto(case: Case, judgement: Judgement) -> Veto:
-    because = f" ({judgement.reason})" if judgement.reason else ""
+    told = not judgement.reason or judgement.reason == says_so(judgement.rule or "")
+    because = "" if told else f" ({judgement.reason})"
     fate = (
         f"was denied{_by(judgement)}{because}, so it was not run."
         if judgement.decision == "deny"

@@ -10,8 +10,15 @@ from typing import Literal
 from attrs import evolve, field, frozen
 
 from toolcrib import Session, StateError
+from toolcrib_features.mcp.choice import chosen
 from toolcrib_features.mcp.memory import Remembered, ServerMemory
-from toolcrib_features.mcp.model import ServerConfig, ServerError, ServerNeedsLogin, State
+from toolcrib_features.mcp.model import (
+    ServerConfig,
+    ServerError,
+    ServerNeedsLogin,
+    State,
+    ToolDefinition,
+)
 from toolcrib_features.mcp.oauth.logins import Logins
 from toolcrib_features.mcp.settings import STARTUP_TIMEOUT_S
 
@@ -38,6 +45,17 @@ class Check:
     protocol: str = ""
     noise: int = 0
     known: Remembered = field(factory=Remembered)
+
+    @property
+    def tools(self) -> list[ToolDefinition]:
+        """Those that sessions have, unless they are among the changed ones."""
+        return [tool for tool in self.known.listed or () if chosen(self.config, tool.name)]
+
+    @property
+    def left_out(self) -> list[str]:
+        """The tools that its configuration leaves out."""
+        listed = self.known.listed or ()
+        return [tool.name for tool in listed if not chosen(self.config, tool.name)]
 
     @property
     def changed(self) -> list[str]:

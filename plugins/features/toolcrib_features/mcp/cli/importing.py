@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from toolcrib import ToolcribError, open_session
-from toolcrib_features.mcp.cli.shared import chosen_file, printable, tell
+from toolcrib_features.mcp.cli.shared import chosen_file, counted, printable, tell
 from toolcrib_features.mcp.edit import add_servers, names_in
 from toolcrib_features.mcp.importing import CLIENTS, Candidate, candidates, locations
 
@@ -63,7 +63,8 @@ def command(
     if taken and not dry_run:
         entries = {name: one.entry for name, one in taken.items()}
         add_servers(file, entries, replace=replace, mode=mode)
-        tell(f"{len(taken)} written to {file}; `toolcrib mcp test NAME` tries one")
+        tell(f"{counted(len(taken), 'server')} written to {file}")
+        tell("try each with `toolcrib mcp test NAME`")
     else:
         tell(f"nothing was written{'' if taken else ': there is no server to take'}")
     if all(one.problem for one in found):

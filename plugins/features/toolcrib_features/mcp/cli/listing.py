@@ -11,9 +11,10 @@ import click
 
 from toolcrib import open_session
 from toolcrib_features.mcp.cli.checking import Check, CheckState, check_all
-from toolcrib_features.mcp.cli.shared import printable, tell
+from toolcrib_features.mcp.cli.shared import counted, printable, tell
 from toolcrib_features.mcp.layers import read_servers
 from toolcrib_features.mcp.model import ServerConfig
+from toolcrib_features.mcp.names import command_line
 
 _COLUMNS = ("name", "state", "tools", "transport", "target", "configured in", "problem")
 
@@ -70,7 +71,7 @@ def _progress(count: int) -> Callable[[Check], None]:
         done += 1
         if sys.stderr.isatty():
             end = "\r" if done < count else "\r\x1b[K"
-            click.echo(f"{done} of {count} servers{end}", nl=False, err=True)
+            click.echo(f"{done} of {counted(count, 'server')}{end}", nl=False, err=True)
 
     return tell_count
 
@@ -86,7 +87,7 @@ def _row(found: Check) -> tuple[str, ...]:
     return (
         config.name,
         found.state,
-        str(len(found.known.listed or ())) if found.state == "connected" else "",
+        str(len(found.tools)) if found.state == "connected" else "",
         config.transport,
         config.target,
         config.source,
@@ -96,9 +97,9 @@ def _row(found: Check) -> tuple[str, ...]:
 
 def _problem(found: Check) -> str:
     if found.state == "needs-auth":
-        return f"toolcrib mcp login {found.config.name}"
+        return f"log in with {command_line('login', found.config.name)}"
     if found.changed:
-        return f"changed tools: toolcrib mcp accept {found.config.name}"
+        return f"changed tools: {command_line('accept', found.config.name)}"
     return found.error or ""
 
 
@@ -108,8 +109,10 @@ def _record(found: Check) -> dict[str, Any]:
         "name": config.name,
         "state": found.state,
         "tools": [tool.name for tool in found.known.listed or ()],
+        "left_out": found.left_out,
         "quarantined": dict(found.known.quarantined),
         "changed": found.changed,
+        "offers": list(found.known.offers),
         "enabled": config.enabled,
         "transport": config.transport,
         "target": config.target,

@@ -33,6 +33,11 @@ def tell(message: str) -> None:
             click.echo(f"toolcrib: {printable(line)}", err=True)
 
 
+def counted(count: int, noun: str) -> str:
+    """`1 tool`, `2 tools`."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
 def printable(line: str) -> str:
     """The line without what could move a terminal's cursor or change its colours."""
     return "".join(c if c.isprintable() else "\ufffd" for c in line)

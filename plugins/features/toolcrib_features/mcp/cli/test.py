@@ -8,9 +8,11 @@ import json
 import click
 
 from toolcrib import qualify_tool_name
-from toolcrib_features.mcp.choice import chosen
 from toolcrib_features.mcp.cli.checking import Check, check
 from toolcrib_features.mcp.cli.named import named_server
+from toolcrib_features.mcp.cli.shared import counted
+from toolcrib_features.mcp.model import ToolDefinition
+from toolcrib_features.mcp.names import command_line
 from toolcrib_features.mcp.plain import line
 
 FAILED = 1
@@ -49,37 +51,41 @@ def _plain(found: Check) -> dict[str, object]:
         "server": found.title,
         "protocol": found.protocol,
         "noise": found.noise,
-        "tools": [tool["name"] for tool in _tools(found)],
+        "tools": [_name(found, tool) for tool in found.tools],
+        "left_out": found.left_out,
         "quarantined": dict(found.known.quarantined),
         "changed": found.changed,
+        "offers": list(found.known.offers),
+        "source": found.config.source,
     }
 
 
 def _lines(found: Check) -> list[str]:
     name = found.config.name
+    if found.state == "needs-auth":
+        return [f"{name!a}: needs-auth: log in with {command_line('login', name)}"]
     if found.state != "connected":
-        remedy = f" (toolcrib mcp login {name})" if found.state == "needs-auth" else ""
-        return [f"{name!a}: {found.state}: {found.error or 'it is disabled'}{remedy}"]
-    tools = _tools(found)
+        error = found.error or f"its entry says so ({found.config.source})"
+        return [f"{name!a}: {found.state}: {error}"]
     lines = [f"{name!a}: connected to {line(found.title, 100)}, protocol {found.protocol}"]
     if found.noise:
-        lines.append(f"note: {found.noise} lines of its standard output were no messages")
-    lines.append(f"{len(tools)} tools:" if tools else "no tools")
-    lines += [f"  {tool['name']}  {tool['summary']}" for tool in tools]
-    for tool, reason in found.known.quarantined.items():
-        lines.append(f"  cannot be used: {tool!a}: {line(reason, 200)}")
+        were = "was no message" if found.noise == 1 else "were no messages"
+        lines.append(f"note: {counted(found.noise, 'line')} of its standard output {were}")
+    tools = found.tools
+    lines.append(f"{counted(len(tools), 'tool')}:" if tools else "no tools")
+    for tool in tools:
+        lines.append(f"  {_name(found, tool)}  {line(tool.description, _SUMMARY_CHARS)}".rstrip())
+    if found.left_out:
+        lines.append(f"left out by its entry: {', '.join(map(ascii, found.left_out))}")
+    for bad, reason in found.known.quarantined.items():
+        lines.append(f"  cannot be used: {bad!a}: {line(reason, 200)}")
+    if found.known.offers:
+        lines.append(f"it also has {' and '.join(found.known.offers)}")
     if found.changed:
         shown = ", ".join(map(ascii, found.changed))
-        lines.append(f"changed since they were accepted: {shown} (toolcrib mcp accept {name})")
+        lines.append(f"changed since they were accepted: {shown} ({command_line('accept', name)})")
     return lines
 
 
-def _tools(found: Check) -> list[dict[str, str]]:
-    return [
-        {
-            "name": qualify_tool_name(found.config.name, tool.name),
-            "summary": line(tool.description, _SUMMARY_CHARS),
-        }
-        for tool in found.known.listed or ()
-        if chosen(found.config, tool.name)
-    ]
+def _name(found: Check, tool: ToolDefinition) -> str:
+    return qualify_tool_name(found.config.name, tool.name)
