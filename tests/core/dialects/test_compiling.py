@@ -63,6 +63,51 @@ def test_a_null_for_a_needed_property_stays_for_the_validation(dialect: Dialect)
     assert compile_schema(schema, dialect).restore({"v": None}) == {"v": None}
 
 
+_NESTED: dict[str, Any] = {
+    "type": "object",
+    "required": ["need"],
+    "properties": {
+        "a": {"type": "string"},
+        "b": {"type": ["string", "null"]},
+        "c": {"$ref": "#/$defs/inner"},
+        "e": {"enum": ["x", None]},
+        "f": {"anyOf": [{"type": "integer"}, {"type": "null"}]},
+        "g": {"anyOf": [{"type": "integer"}, {"$ref": "#/$defs/inner"}]},
+        "h": {},
+        "need": {"type": "string"},
+        "items": {"type": "array", "items": {"$ref": "#/$defs/inner"}},
+    },
+    "$defs": {
+        "inner": {
+            "type": "object",
+            "properties": {"d": {"type": "integer"}, "again": {"$ref": "#/$defs/inner"}},
+        }
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("given", "left"),
+    [
+        ({"a": None, "b": None, "c": {"d": None}}, {"b": None, "c": {}}),
+        ({"e": None, "f": None, "h": None}, {"e": None, "f": None, "h": None}),
+        ({"g": None, "need": None, "unknown": None}, {"need": None, "unknown": None}),
+        ({"items": [{"d": None}, None, {"d": 1}]}, {"items": [{}, None, {"d": 1}]}),
+        ({"c": {"again": {"again": {"d": None}}}}, {"c": {"again": {"again": {}}}}),
+        ({"g": {"d": None}}, {"g": {}}),
+    ],
+)
+def test_nulls_go_at_every_depth_where_nothing_allows_them(given: Any, left: Any) -> None:
+    assert compile_schema(_NESTED, "mcp").restore(given) == left
+
+
+def test_nulls_below_references_in_circles() -> None:
+    loop = {"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/a"}}}
+    assert compile_schema(loop, "mcp").restore({"x": None}) == {"x": None}
+    both = {"allOf": [{"$ref": "#"}, {"$ref": "#"}], "properties": {"x": {"type": "string"}}}
+    assert compile_schema(both, "mcp").restore({"x": None}) == {}
+
+
 def test_nullable_of_openapi_is_shown_but_not_insisted_on() -> None:
     schema = {"type": "string", "nullable": True}
     assert compiled(schema, "gemini")["nullable"] is True

@@ -18,7 +18,6 @@ from toolcrib import MediaPart, TextPart, ToolResult
 from toolcrib.pipeline.run import checked
 from toolcrib_features.mcp.closing import closed
 from toolcrib_features.mcp.content import MAX_MEDIA, MAX_MEDIA_BYTES, to_result
-from toolcrib_features.mcp.nulls import without_nulls
 from toolcrib_features.mcp.pictures import picture
 from toolcrib_features.mcp.structured import is_reserved
 
@@ -292,55 +291,6 @@ def test_no_answer_breaks_it(content: Any, structured: Any, meta: Any, is_error:
     shown = to_result({**answer, "isError": is_error}, tool="t", save=None)
     assert checked(shown, "t") is shown
     assert to_result(content, tool="t", save=None) is not None
-
-
-_SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "required": ["need"],
-    "properties": {
-        "a": {"type": "string"},
-        "b": {"type": ["string", "null"]},
-        "c": {"$ref": "#/$defs/inner"},
-        "e": {"enum": ["x", None]},
-        "f": {"anyOf": [{"type": "integer"}, {"type": "null"}]},
-        "g": {"anyOf": [{"type": "integer"}, {"$ref": "#/$defs/inner"}]},
-        "h": {},
-        "need": {"type": "string"},
-        "items": {"type": "array", "items": {"$ref": "#/$defs/inner"}},
-    },
-    "$defs": {
-        "inner": {
-            "type": "object",
-            "properties": {"d": {"type": "integer"}, "again": {"$ref": "#/$defs/inner"}},
-        }
-    },
-}
-
-
-class TestNulls:
-    @pytest.mark.parametrize(
-        ("given", "left"),
-        [
-            ({"a": None, "b": None, "c": {"d": None}}, {"b": None, "c": {}}),
-            ({"e": None, "f": None, "h": None}, {"e": None, "f": None, "h": None}),
-            ({"g": None, "need": None, "unknown": None}, {"need": None, "unknown": None}),
-            ({"items": [{"d": None}, None, {"d": 1}]}, {"items": [{}, None, {"d": 1}]}),
-            ({"c": {"again": {"again": {"d": None}}}}, {"c": {"again": {"again": {}}}}),
-            ({"g": {"d": None}}, {"g": {}}),
-        ],
-    )
-    def test_only_those_go_that_no_schema_allows(self, given: Any, left: Any) -> None:
-        assert without_nulls(given, _SCHEMA) == left
-
-    @given(_JSON, st.recursive(_JSON, lambda s: st.fixed_dictionaries({"properties": s})))
-    def test_no_schema_breaks_it(self, value: Any, schema: Any) -> None:
-        without_nulls(value, schema)
-
-    def test_references_in_circles_end(self) -> None:
-        loop = {"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/a"}}}
-        assert without_nulls({"x": None}, loop) == {"x": None}
-        both = {"allOf": [{"$ref": "#"}, {"$ref": "#"}], "properties": {"x": {"type": "string"}}}
-        assert without_nulls({"x": None}, both) == {}
 
 
 class TestClosing:

@@ -18,8 +18,10 @@ from toolcrib import (
     RunnableExecution,
     Tool,
     ToolContext,
+    ToolcribError,
     ToolResult,
     arguments_matcher,
+    compile_schema,
 )
 from toolcrib_features.mcp.closing import closed
 from toolcrib_features.mcp.content import has_media, to_result
@@ -33,7 +35,6 @@ from toolcrib_features.mcp.model import (
     State,
     ToolDefinition,
 )
-from toolcrib_features.mcp.nulls import without_nulls
 from toolcrib_features.mcp.plain import line, plain
 
 if TYPE_CHECKING:
@@ -122,7 +123,12 @@ class McpTool(Tool[dict[str, Any]]):
 
     def repair_arguments(self, arguments: Any) -> Any:
         """Arguments that the schema refuses, without nulls for what may be left out."""
-        return without_nulls(arguments, self.parameters)
+        if not isinstance(arguments, Mapping):
+            return arguments
+        try:
+            return compile_schema(self.parameters, "mcp").restore(arguments)
+        except ToolcribError:  # no arguments fit, which the check of the schema has said
+            return arguments
 
     @cached_property
     def annotations(self) -> Mapping[str, Any]:
