@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from toolcrib.agent import Agent
 from toolcrib_features.mcp.forms import LEFT_OUT, UnusableForm, fields_of
 
 Begin = Callable[..., Awaitable[Any]]
@@ -105,6 +106,21 @@ class TestForms:
     async def test_without_anybody_it_is_not_supported(self, talk: Begin) -> None:
         session = await talk()
         assert "error" in await elicited(session, age={"type": "integer"})
+
+    async def test_it_is_asked_for_the_agent_and_the_turn_of_the_call(self, talk: Begin) -> None:
+        session = await talk(lambda question: "7")
+        host = session.harness.session
+        helper = Agent(host, "helper", host.main.profile)
+        helper.refresh("open")
+        schema = {"type": "object", "properties": {"age": {"type": "integer"}}}
+        params = {"mode": "form", "message": "Age?", "requestedSchema": schema}
+        arguments = {"method": "elicitation/create", "params": params}
+        call = {"id": "1", "name": "mcp__talk__ask", "arguments": arguments}
+        for agent, turn in ((helper, "turn 2"), (host.main, "turn 3")):
+            async for done in agent.execute([call], turn):
+                assert '"accept"' in done.result.output
+        asked = [(request.agent, request.turn_id) for request in session.requests]
+        assert asked == [("helper", "turn 2"), ("main", "turn 3")]
 
     async def test_what_is_asked_for_a_call_ends_with_it(self, talk: Begin) -> None:
         """This server goes on asking when it is told that the call is cancelled."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 from collections.abc import Callable, Iterator
@@ -15,6 +16,7 @@ from uuid import uuid4
 import mcp_types as types
 
 from toolcrib import Question, QuestionAnswer, QuestionOption, QuestionRequest, Session
+from toolcrib_features.mcp.caller import NOBODY, Caller, caller
 from toolcrib_features.mcp.forms import LEFT_OUT, Field, UnusableForm, fields_of
 from toolcrib_features.mcp.plain import line, plain
 
@@ -41,7 +43,7 @@ class ClientSide:
         self._session = session
         self._server = server
         self._listeners: list[LogListener] = []
-        self._calls = 0
+        self._calls: dict[asyncio.Task[Any] | None, Caller] = {}
         self._asked: set[str] = set()
 
     @property
@@ -52,15 +54,16 @@ class ClientSide:
     @contextmanager
     def serving_a_call(self) -> Iterator[None]:
         """Take back what the server asks when the only call under way fails or is given up."""
-        self._calls += 1
+        task = asyncio.current_task()
+        self._calls[task] = caller()
         try:
             yield
         except BaseException:
-            for id in tuple(self._asked) if self._calls == 1 else ():
+            for id in tuple(self._asked) if len(self._calls) == 1 else ():
                 self._session.interactions.cancel(id, "the call that it was for is over")
             raise
         finally:
-            self._calls -= 1
+            del self._calls[task]
 
     @property
     def elicitation_callback(self) -> ElicitationFnT | None:
@@ -176,8 +179,12 @@ class ClientSide:
         return types.ElicitResult(action="decline")
 
     async def _ask(self, questions: tuple[Question, ...]) -> QuestionAnswer:
+        cause = self._cause()
         request = QuestionRequest(
-            id=f"question_{uuid4()}", agent="main", turn_id=None, questions=questions
+            id=f"question_{uuid4()}",
+            agent=cause.agent,
+            turn_id=cause.turn_id,
+            questions=questions,
         )
         self._asked.add(request.id)
         try:
@@ -186,6 +193,12 @@ class ClientSide:
             self._asked.remove(request.id)
         assert isinstance(answer, QuestionAnswer)
         return answer
+
+    def _cause(self) -> Caller:
+        """Whose call the server asks for; older ones do not say, so it has to be the only one."""
+        callers = set(self._calls.values())
+        only = callers.pop() if len(callers) == 1 else NOBODY
+        return self._calls.get(asyncio.current_task(), only)
 
     def _dismissed(self) -> types.ElicitResult:
         """Somebody who was asked does not want to say; nobody to ask is a no."""

@@ -23,6 +23,7 @@ from toolcrib import (
     arguments_matcher,
     compile_schema,
 )
+from toolcrib_features.mcp.caller import called_by
 from toolcrib_features.mcp.closing import closed
 from toolcrib_features.mcp.content import has_media, to_result
 from toolcrib_features.mcp.model import (
@@ -179,8 +180,9 @@ class McpTool(Tool[dict[str, Any]]):
         repeatable = any(self._definition.hint(hint) for hint in ("readOnlyHint", "idempotentHint"))
         news = News(context)
         side = server.connection.side if server.connection and context.watched else None
+        log = side.following_log(news.logged) if side else nullcontext()
         try:
-            with side.following_log(news.logged) if side else nullcontext():
+            with log, called_by(context.agent, context.turn_id):
                 answer = await server.call(
                     self._definition.name,
                     args,
