@@ -35,6 +35,7 @@ class Home:
     """A user with a workspace; nothing of the developer's own is read or written."""
 
     folder: Path
+    _toolcrib: Callable[..., subprocess.CompletedProcess[bytes]] = field(repr=False)
     runs: list[subprocess.Popen[str]] = field(factory=list)
 
     @property
@@ -54,13 +55,7 @@ class Home:
 
     def tasks(self, *arguments: str) -> Ran:
         """Run `toolcrib tasks` with the arguments."""
-        done = subprocess.run(
-            [PROGRAM, "tasks", *arguments],
-            capture_output=True,
-            cwd=self.workspace,
-            env=self.environ,
-            timeout=60,
-        )
+        done = self._toolcrib("tasks", *arguments, cwd=self.workspace, env=self.environ)
         return Ran(done.returncode, done.stdout, done.stderr.decode())
 
     def list(self, *options: str) -> list[dict[str, Any]]:
@@ -107,9 +102,11 @@ class Home:
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Iterator[Home]:
+def home(
+    tmp_path: Path, toolcrib: Callable[..., subprocess.CompletedProcess[bytes]]
+) -> Iterator[Home]:
     (tmp_path / "ws").mkdir()
-    home = Home(tmp_path)
+    home = Home(tmp_path, toolcrib)
     yield home
     home.tasks("stop", "--all", "--grace", "0")
     for session in home.runs:

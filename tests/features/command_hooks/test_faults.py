@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,6 @@ from attrs import frozen
 
 from toolcrib.testing import ToolHarness
 
-PROGRAM = str(Path(sys.executable).parent / "toolcrib")
 FAULTS = {
     "missing file": ("./missing.sh", "exit code 127"),
     "not executable": ("./plain.sh", "exit code 126"),
@@ -62,6 +60,7 @@ def place(workspace: Path, tmp_path: Path) -> dict[str, str]:
         "HOME": str(tmp_path),
         "XDG_CONFIG_HOME": str(tmp_path / "config"),
         "TOOLCRIB_STATE": str(tmp_path / "state"),
+        "LANG": "C.UTF-8",
     }
 
 
@@ -81,7 +80,11 @@ def audit(tmp_path: Path) -> list[dict[str, Any]]:
 
 @pytest.fixture(params=["session.execute", "toolcrib run", "toolcrib call"])
 def enter(
-    request: pytest.FixtureRequest, place: dict[str, str], workspace: Path, tmp_path: Path
+    request: pytest.FixtureRequest,
+    place: dict[str, str],
+    workspace: Path,
+    tmp_path: Path,
+    toolcrib: Callable[..., subprocess.CompletedProcess[bytes]],
 ) -> Enter:
     """Make the call with the marker, in one of the ways in which calls come."""
 
@@ -100,20 +103,14 @@ def enter(
             )
         else:
             arguments, given = ["call", "Bash", json.dumps(MARK)], ""
-        done = subprocess.run(
-            [PROGRAM, *arguments, "--mode", "yolo"],
-            input=given,
-            cwd=workspace,
-            env=place,
-            capture_output=True,
-            text=True,
-            timeout=60,
+        done = toolcrib(
+            *arguments, "--mode", "yolo", given=given.encode(), cwd=workspace, env=place
         )
         if request.param == "toolcrib run":
             record = json.loads(done.stdout)
             return Refused(record["outcome"], record["output"], audit(tmp_path))
         assert done.returncode == 1
-        return Refused("vetoed", done.stdout, audit(tmp_path))
+        return Refused("vetoed", done.stdout.decode(), audit(tmp_path))
 
     return by_session if request.param == "session.execute" else by_program
 

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,7 @@ class Home:
     """A user with a workspace; nothing of the developer's own is read or written."""
 
     folder: Path
+    _toolcrib: Callable[..., subprocess.CompletedProcess[bytes]] = field(repr=False)
     variables: dict[str, str] = field(factory=dict)
 
     @property
@@ -67,18 +69,11 @@ class Home:
             "LANG": "C.UTF-8",
             **self.variables,
         }
-        done = subprocess.run(
-            [PROGRAM, *arguments],
-            capture_output=True,
-            text=True,
-            cwd=self.workspace,
-            env=environ,
-            timeout=60,
-        )
-        return Ran(done.returncode, done.stdout, done.stderr)
+        done = self._toolcrib(*arguments, cwd=self.workspace, env=environ)
+        return Ran(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
 @pytest.fixture
-def mcp(tmp_path: Path) -> Home:
+def mcp(tmp_path: Path, toolcrib: Callable[..., subprocess.CompletedProcess[bytes]]) -> Home:
     (tmp_path / "ws").mkdir()
-    return Home(tmp_path)
+    return Home(tmp_path, toolcrib)
