@@ -21,6 +21,7 @@ from toolcrib_features.mcp.model import (
     ServerNeedsLogin,
     ServerUnreachable,
 )
+from toolcrib_features.mcp.names import command_line
 from toolcrib_features.mcp.plain import line
 
 CONNECT_SECONDS = 10.0
@@ -128,7 +129,7 @@ class RemoteServer:
             return ServerError(f"{what}; the token in {config.bearer_token_env} is not accepted")
         if config.headers and config.auth != "oauth":
             return ServerError(f"{what}; the configured headers do not let us in")
-        return ServerNeedsLogin(f"it wants a login: toolcrib mcp login {config.name}")
+        return ServerNeedsLogin(f"it wants a login: {command_line('login', config.name)}")
 
     def _headers(self) -> dict[str, str]:
         config = self.config

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import shlex
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from functools import cached_property
@@ -36,6 +35,7 @@ from toolcrib_features.mcp.model import (
     State,
     ToolDefinition,
 )
+from toolcrib_features.mcp.names import command_line
 from toolcrib_features.mcp.plain import line, plain
 
 if TYPE_CHECKING:
@@ -257,7 +257,7 @@ def failed(error: ServerError, server: str, state: State) -> ToolResult:
     elif isinstance(error, ServerNeedsLogin):
         text = (
             f"{named} needs a login, so nothing was done. Ask the user to run "
-            f"`toolcrib mcp login {shlex.quote(line(server, 100))}`, then call again. ({said})"
+            f"{command_line('login', line(server, 100))}, then call again. ({said})"
         )
     elif isinstance(error, RequestTimedOut):
         text = (

@@ -16,6 +16,7 @@ from mcp.shared.auth import OAuthClientInformationFull, ProtectedResourceMetadat
 
 from toolcrib import StateError
 from toolcrib_features.mcp.model import ServerConfig, ServerNeedsLogin, ServerUnreachable
+from toolcrib_features.mcp.names import command_line
 from toolcrib_features.mcp.oauth.record import Document, Grant
 from toolcrib_features.mcp.oauth.store import LoggedOut, LoginFile
 
@@ -132,7 +133,8 @@ class Renewal:
 
 def needs_login(config: ServerConfig, why: str, *, in_part: bool = False) -> ServerNeedsLogin:
     return ServerNeedsLogin(
-        f"the MCP server {config.name!r} needs a login ({why}): toolcrib mcp login {config.name}",
+        f"the MCP server {config.name!r} needs a login ({why}): "
+        + command_line("login", config.name),
         in_part=in_part,
     )
 

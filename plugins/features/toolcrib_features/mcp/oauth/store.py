@@ -15,6 +15,7 @@ from attrs import evolve
 
 from toolcrib import StateError, change_private_file, read_private_file
 from toolcrib_features.mcp.model import ServerConfig
+from toolcrib_features.mcp.names import command_line
 from toolcrib_features.mcp.oauth.record import Grant, Record, parsed, written
 
 LIMIT_BYTES = 1 << 20
@@ -138,5 +139,5 @@ class LoginFile:
             raise StateError(
                 f"the login at the MCP server {self._server!r} cannot be used: "
                 f"{str(self.path)!r} is damaged ({error}). Log in again: "
-                f"toolcrib mcp login {self._server}"
+                f"{command_line('login', self._server)}"
             ) from None
