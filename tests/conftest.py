@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from attrs import frozen
@@ -21,9 +22,25 @@ from toolcrib.testing import ToolHarness
 
 PROGRAM = str(Path(sys.executable).parent / "toolcrib")
 SERVER = Path(__file__).with_name("command_server.py")
+PACKAGING = "tests/packaging/"
 LOCALE = {"LANG": "C.UTF-8"}
 COMMAND_TIMEOUT_S = 60
 Finished = subprocess.CompletedProcess[bytes]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Give all tests of a folder with environments to one worker, which builds them once.
+
+    Groups by marks would do, but pytest-xdist 3.8 forgets them under pytest 9.2.
+    """
+    from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
+
+    class Scheduling(LoadScopeScheduling):  # type: ignore[misc]
+        def _split_scope(self, nodeid: str) -> str:
+            return PACKAGING if nodeid.startswith(PACKAGING) else nodeid
+
+    return Scheduling(config, log)
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-pytestmark = [pytest.mark.timeout(300), pytest.mark.xdist_group("packaging")]
+pytestmark = pytest.mark.timeout(300)
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import pytest
 
-pytestmark = [pytest.mark.timeout(300), pytest.mark.xdist_group("packaging")]
+pytestmark = pytest.mark.timeout(300)
 
 THIRD_PARTY = Path(__file__).parents[1] / "third_party"
 ACME = THIRD_PARTY / "acme-tools"
