@@ -35,13 +35,18 @@ ACCEPT = {"Accept": "application/json, text/event-stream", "Content-Type": "appl
 NPM = {"@modelcontextprotocol/sdk": "^1.20", "@modelcontextprotocol/inspector": "^2.12"}
 
 PLUGIN = Path(__file__).with_name("probe_tools.py")
+LAUNCHER = Path(__file__).with_name("launcher.py")
 
 
 @define
 class Site:
-    """A workspace and a home with a plugin installed."""
+    """A workspace and a home with a plugin installed.
+
+    `program` is what an interpreter is given to become `toolcrib`.
+    """
 
     folder: Path
+    program: tuple[str, ...]
     served: list[subprocess.Popen[str]] = Factory(list)
     shared: dict[tuple[str, ...], Http] = Factory(dict)
 
@@ -67,8 +72,7 @@ class Site:
 
     def arguments(self, *more: str, mode: str = "yolo") -> list[str]:
         """What follows the interpreter on the command line of the server."""
-        serve = ["-m", "toolcrib", "serve", "--workspace", str(self.workspace), "--mode", mode]
-        return [*serve, *more]
+        return [*self.program, "serve", "--workspace", str(self.workspace), "--mode", mode, *more]
 
     def stdio(self, *more: str, mode: str = "yolo") -> StdioServerParameters:
         return StdioServerParameters(
@@ -219,10 +223,12 @@ async def _messages(answering: httpx2.Response) -> AsyncIterator[dict[str, Any]]
             yield json.loads(data)
 
 
-@pytest.fixture(scope="session")
-def shared_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """A home with a plugin that prints where it should not."""
-    site = Site(tmp_path_factory.mktemp("home"))
+@contextlib.contextmanager
+def _site(folder: Path, toolcrib: Any) -> Iterator[Site]:
+    program: tuple[str, ...] = ("-m", "toolcrib")
+    if toolcrib.address is not None:
+        program = ("-I", "-S", str(LAUNCHER), toolcrib.address)
+    site = Site(folder, program)
     site.workspace.mkdir()
     info = site.folder / "site" / "probe_tools-1.0.dist-info"
     info.mkdir(parents=True)
@@ -234,6 +240,20 @@ def shared_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         server.stop()
     site.end()
     assert not site.processes(), "a server has left processes behind"
+
+
+@pytest.fixture(scope="session")
+def shared_site(tmp_path_factory: pytest.TempPathFactory, toolcrib: Any) -> Iterator[Site]:
+    """A home with a plugin that prints where it should not."""
+    with _site(tmp_path_factory.mktemp("home"), toolcrib) as site:
+        yield site
+
+
+@pytest.fixture(scope="module")
+def lone_site(tmp_path_factory: pytest.TempPathFactory, toolcrib: Any) -> Iterator[Site]:
+    """Another one, in which nothing runs but what the tests of one module start."""
+    with _site(tmp_path_factory.mktemp("home"), toolcrib) as site:
+        yield site
 
 
 @pytest.fixture

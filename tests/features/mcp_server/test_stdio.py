@@ -50,6 +50,12 @@ class Hand:
         self.type('{"jsonrpc": "2.0", "method": "notifications/initialized"}')
 
 
+@pytest.fixture(scope="module")
+def shared_site(lone_site: Any) -> Any:
+    """No server of other tests, for nothing may be left of ours."""
+    return lone_site
+
+
 @pytest.fixture
 def hand(site: Any) -> Hand:
     hand = Hand(site.start(**PIPES))
