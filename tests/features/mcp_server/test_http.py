@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import signal
+import socket
 import stat
 import subprocess
 from contextlib import AsyncExitStack
@@ -28,6 +29,7 @@ HELLO = {
         "clientInfo": {"name": "by hand", "version": "1"},
     },
 }
+OPEN = ("--allow-origin", "http://localhost:6274", "--allow-host", "crib.test:443")
 ACCEPT = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
 
 
@@ -41,7 +43,7 @@ def token_of(site: Any) -> dict[str, str]:
 
 def test_only_who_has_the_token_and_comes_from_nowhere_foreign_gets_in(site: Any) -> None:
     """A wrong token, a foreign page and a foreign name are refused, whatever they ask for."""
-    server = site.http("--allow-origin", "http://localhost:6274", "--allow-host", "crib.test:443")
+    server = site.http(*OPEN)
     port = server.url.split(":")[2].split("/")[0]
     good = {**ACCEPT, **token_of(site)}
     refused = [
@@ -57,11 +59,21 @@ def test_only_who_has_the_token_and_comes_from_nowhere_foreign_gets_in(site: Any
         (421, {"Host": "127.0.0.1.evil.test"}),
         (421, {"Host": "10.0.0.1"}),
         (421, {"Host": "a@127.0.0.1"}),
+        (421, {"Host": ""}),
+        (421, {"Host": "[::1%25eth0]"}),
+        (421, {"Host": "evil.test", "X-Forwarded-Host": "localhost"}),
+        (401, {"Authorization": f"Bearer {site.environ['TOKEN']}, Bearer x"}),
+    ]
+    twice = [
+        (401, "Authorization", good["Authorization"], good["Authorization"]),
+        (403, "Origin", "http://localhost:6274", "http://evil.test"),
     ]
     admitted = [
         {},
         {"Host": f"localhost:{port}"},
         {"Host": "crib.test"},
+        {"Host": "LOCALHOST."},
+        {"Host": "[::1]:80"},
         {"Origin": "http://localhost:6274"},
         {"Authorization": f"bearer {site.environ['TOKEN']}"},
     ]
@@ -71,16 +83,28 @@ def test_only_who_has_the_token_and_comes_from_nowhere_foreign_gets_in(site: Any
             for method, path in (("POST", ""), ("GET", ""), ("GET", "/../other")):
                 response = web.request(method, server.url + path, headers=raw, json=HELLO)
                 assert response.status_code == status, (headers, method, path)
+        for status, name, first, second in twice:
+            both = [*good.items(), (name, first), (name, second)]
+            if name in good:
+                both.remove((name, first))
+            assert web.post(server.url, headers=both, json=HELLO).status_code == status, name
+        for hosts in ("", "Host: localhost\r\nHost: evil.test\r\n"):
+            with socket.create_connection(("127.0.0.1", int(port)), timeout=20) as by_hand:
+                by_hand.sendall(f"GET /mcp HTTP/1.1\r\n{hosts}\r\n".encode())
+                assert by_hand.recv(1000).startswith(b"HTTP/1.1 400 ")
+        query = f"?token={site.environ['TOKEN']}&access_token={site.environ['TOKEN']}"
+        assert web.post(server.url + query, headers=ACCEPT, json=HELLO).status_code == 401
         for headers in admitted:
             response = web.post(server.url, headers={**good, **headers}, json=HELLO)
             assert response.status_code == 200, headers
         assert web.post(server.url + "/other", headers=good, json=HELLO).status_code == 404
-    server.stop()
+    said = server.stop()
+    assert site.environ["TOKEN"] not in said and "WARNING" not in said and "ERROR" not in said
 
 
 def test_a_page_that_is_let_in_may_ask_before_it_sends_the_token(site: Any) -> None:
     """Browsers do, without the token; others learn nothing."""
-    server = site.http("--allow-origin", "http://localhost:6274")
+    server = site.shared_http(*OPEN, mode="yolo")
     asking = {"Access-Control-Request-Method": "POST", "Origin": "http://localhost:6274"}
     with httpx2.Client(timeout=20) as web:
         allowed = web.options(server.url, headers=asking)
@@ -88,7 +112,6 @@ def test_a_page_that_is_let_in_may_ask_before_it_sends_the_token(site: Any) -> N
         foreign = web.options(server.url, headers={**asking, "Origin": "http://evil.test"})
         assert foreign.status_code == 403
         assert "Access-Control-Allow-Origin" not in foreign.headers
-    server.stop()
 
 
 def test_a_body_that_is_too_large_is_refused(site: Any) -> None:
@@ -108,6 +131,60 @@ def test_a_body_that_is_too_large_is_refused(site: Any) -> None:
             except httpx2.TransportError:
                 pass  # it hung up before all was sent
         assert web.post(server.url, headers=headers, json=HELLO).status_code == 200
+
+
+BODIES: list[tuple[str, bytes, dict[str, str]]] = [
+    ("nothing", b"", {}),
+    ("no JSON", b"initialize", {}),
+    ("a batch", json.dumps([HELLO, HELLO]).encode(), {}),
+    ("an empty batch", b"[]", {}),
+    ("a text", b'"initialize"', {}),
+    ("other bytes", json.dumps(HELLO).replace("by hand", "\xff").encode("latin-1"), {}),
+    ("half a pair", json.dumps(HELLO).replace("by hand", "\\ud800").encode(), {}),
+    ("no end", b"[" * 1_000_000, {}),
+    ("a long number", json.dumps(HELLO).encode().replace(b'"id": 1', b'"id": ' + b"9" * 9_999), {}),
+    ("no id", json.dumps(HELLO).encode().replace(b'"id": 1', b'"id": null'), {}),
+    ("a number as id", json.dumps(HELLO).encode().replace(b'"id": 1', b'"id": 1.5'), {}),
+    ("a form", json.dumps(HELLO).encode(), {"Content-Type": "application/x-www-form-urlencoded"}),
+    ("plain text", json.dumps(HELLO).encode(), {"Content-Type": "text/plain"}),
+    ("no type", json.dumps(HELLO).encode(), {"Content-Type": ""}),
+]
+
+
+@pytest.mark.parametrize("version", ["2025-06-18", "2026-07-28", "1999-01-01"])
+def test_a_body_that_is_no_message_is_refused(site: Any, version: str) -> None:
+    """Whatever it is, and no session is begun for it."""
+    server = site.shared_http("--max-clients", "1", mode="yolo")
+    headers = {**ACCEPT, **token_of(site), "MCP-Protocol-Version": version}
+    with httpx2.Client(timeout=20) as web:
+        for what, body, more in BODIES:
+            response = web.post(server.url, headers={**headers, **more}, content=body)
+            assert 400 <= response.status_code < 500, what
+        response = web.post(server.url, headers={**ACCEPT, **token_of(site)}, json=HELLO)
+        assert response.status_code == 200
+        session = {"Mcp-Session-Id": response.headers["Mcp-Session-Id"]}
+        web.delete(server.url, headers={**token_of(site), **session})
+
+
+def test_the_last_of_two_equal_keys_counts_for_everybody(site: Any) -> None:
+    """What the user is shown is what would run."""
+    server = site.shared_http(mode="manual")
+    call: dict[str, Any] = {
+        "name": "Bash",
+        "arguments": "ARGUMENTS",
+        "_meta": {
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {"elicitation": {"form": {}}},
+        },
+    }
+    message = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call})
+    twice = '{"command": "touch first", "command": "touch last"}'
+    headers = {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": "Bash"}
+    with httpx2.Client(timeout=20, headers={**ACCEPT, **token_of(site), **headers}) as web:
+        response = web.post(server.url, content=message.replace('"ARGUMENTS"', twice).encode())
+    (asked,) = response.json()["result"]["inputRequests"].values()
+    assert "touch last" in asked["params"]["message"]
+    assert "touch first" not in asked["params"]["message"]
 
 
 async def test_each_client_has_a_session_of_its_own(site: Any) -> None:
@@ -222,10 +299,18 @@ async def test_programs_that_tools_start_do_not_get_the_token(site: Any) -> None
         (["--http", "0", "--token-env", "EMPTY"], "EMPTY"),
         (["--http", "0", "--token-env", "SHORT"], "SHORT"),
         (["--http", "192.0.2.1:0", "--allow-remote", "--token-env", "TOKEN"], "192.0.2.1"),
+        (["--http", "[::]:0"], "--allow-remote"),
+        (["--http", "0:0"], "--allow-remote"),
+        (["--http", "[::ffff:127.0.0.1]:0", "--token-env", "TOKEN"], "--allow-remote"),
+        (["--http", "::1:0"], "HOST:]PORT"),
         (["--http", "0", "--token-env", "TOKEN", "--allow-host", "http://a.test"], "a.test"),
+        (["--http", "0", "--token-env", "TOKEN", "--allow-origin", "*"], "origin"),
+        (["--http", "0", "--token-env", "TOKEN", "--allow-origin", "localhost:1"], "origin"),
         (["--token-env", "TOKEN"], "--http"),
         (["--profile", "none"], "none"),
+        (["--http", "0", "--token-env", "TOKEN", "--profile", "none"], "none"),
         (["--runtime", "none"], "none"),
+        (["--workspace", "/dev/null"], "/dev/null"),
     ],
 )
 def test_what_cannot_be_served_is_said_in_one_line(
@@ -238,14 +323,49 @@ def test_what_cannot_be_served_is_said_in_one_line(
     assert reason in said.splitlines()[-1] and "Traceback" not in said
 
 
+@pytest.mark.parametrize("way", [[], ["--http", "0", "--token-env", "TOKEN"]])
+def test_a_configuration_that_is_broken_is_said_in_one_line(site: Any, way: list[str]) -> None:
+    """With the line in which it is."""
+    site.configure("[tools]\n[permission\n")
+    process = site.start(*way, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+    out, said = process.communicate(timeout=20)
+    assert process.returncode == 2 and not out
+    assert "toolcrib.toml:2" in said.splitlines()[-1] and "Traceback" not in said
+
+
+def test_the_help_has_examples(site: Any) -> None:
+    """Each of them with an option that it has."""
+    process = site.start("--help", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+    out, _ = process.communicate(timeout=20)
+    assert process.returncode == 0
+    examples = out.split("Examples:")[1]
+    assert "toolcrib serve --http" in examples and '"mcpServers"' in examples
+
+
+def test_the_other_loopback_address_serves_as_well(site: Any) -> None:
+    """Where the machine has it."""
+    try:
+        socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+    except OSError:
+        pytest.skip("this machine has no IPv6")
+    process = site.start("--http", "[::1]:0", "--token-env", "TOKEN")
+    line = next(line for line in process.stderr if "/mcp" in line)
+    url = line.split("over ")[1].split(";")[0]
+    with httpx2.Client(timeout=20) as web:
+        response = web.post(url, headers={**ACCEPT, **token_of(site)}, json=HELLO)
+        assert response.status_code == 200 and "[::1]" in url
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=20)
+    assert process.returncode == 0
+
+
 def test_a_port_that_is_taken_is_named(site: Any) -> None:
     """And the way out."""
-    server = site.http()
+    server = site.shared_http(mode="yolo")
     port = server.url.split(":")[2].split("/")[0]
     second = site.start("--http", port)
     _, said = second.communicate(timeout=20)
     assert second.returncode == 2 and f"127.0.0.1:{port}" in said
-    server.stop()
 
 
 def test_other_machines_are_let_in_only_with_a_token_of_ones_own(site: Any) -> None:

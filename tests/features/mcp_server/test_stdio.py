@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -44,8 +45,8 @@ class Hand:
         assert self.process.stdout is not None
         return json.loads(self.process.stdout.readline())
 
-    def greet(self) -> None:
-        self.send("initialize", **HELLO)
+    def greet(self, **more: Any) -> None:
+        self.send("initialize", **{**HELLO, **more})
         assert self.receive()["result"]["capabilities"]["tools"]["listChanged"] is True
         self.type('{"jsonrpc": "2.0", "method": "notifications/initialized"}')
 
@@ -163,9 +164,93 @@ def test_a_change_of_the_tools_is_told(site: Any, hand: Hand) -> None:
     assert hand.process.wait(timeout=20) == 0
 
 
+def test_a_client_that_reads_no_more_has_gone(site: Any, hand: Hand) -> None:
+    """Though its own end is still open; the next answer shows it."""
+    hand.send("tools/call", name="Slow", arguments={"log": "log"})
+    wait_for(site.workspace / "log", "started")
+    assert hand.process.stdout is not None
+    hand.process.stdout.close()
+    hand.send("tools/list")
+    assert hand.process.wait(timeout=20) == 0
+    assert (site.workspace / "log").read_text() == "cancelled"
+
+
+def test_nobody_has_to_read_standard_error(site: Any) -> None:
+    """That it is closed is no failure."""
+    process = site.start(**PIPES)
+    process.stderr.close()
+    hand = Hand(process)
+    hand.greet()
+    hand.send("tools/call", name="Read", arguments={"path": "a.txt"})
+    assert "hello" in hand.receive()["result"]["content"][0]["text"]
+    hang_up(process)
+    assert process.wait(timeout=20) == 0
+
+
+def test_streams_that_do_not_block_serve_as_well(site: Any) -> None:
+    """Nothing is lost of a long answer, and a wait for input is no end."""
+    (site.workspace / "long.txt").write_text("a line\n" * 10_000)
+    (their_input, our_input), (our_output, their_output) = os.pipe(), os.pipe()
+    for descriptor in (their_input, their_output):
+        os.set_blocking(descriptor, False)
+    process = site.start(stdin=their_input, stdout=their_output)
+    os.close(their_input)
+    os.close(their_output)
+    with open(our_input, "w") as typed, open(our_output) as read:
+        for number, (method, params) in enumerate(
+            [
+                ("initialize", HELLO),
+                ("notifications/initialized", {}),
+                *[("tools/call", {"name": "Read", "arguments": {"path": "long.txt"}})] * 4,
+            ]
+        ):
+            identified = {} if "/init" in method else {"id": number}
+            message = {"jsonrpc": "2.0", **identified, "method": method, "params": params}
+            typed.write(json.dumps(message) + "\n")
+        typed.flush()
+        time.sleep(0.3)  # until no more fits into the pipe
+        answers = [json.loads(read.readline()) for _ in range(5)]
+    assert sorted(answer["id"] for answer in answers) == [0, 2, 3, 4, 5]
+    assert all("a line" in str(answer["result"]) for answer in answers if answer["id"])
+    assert process.wait(timeout=20) == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_a_server_that_is_not_ready_yet(site: Any, number: int) -> None:
+    """Quietly, as it does later."""
+    process = site.start(**PIPES)
+    for line in process.stderr:
+        if "written by a plugin that is imported" in line:
+            break
+    process.send_signal(number)
+    out, said = process.communicate(timeout=20)
+    assert process.returncode == 0 and out == "" and "Traceback" not in said
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_a_server_whose_client_is_being_asked(site: Any, number: int) -> None:
+    """The call does not run; what is on standard output is protocol to the end."""
+    hand = Hand(site.start(mode="manual", **PIPES))
+    hand.greet(capabilities={"elicitation": {}})
+    hand.send("tools/call", name="Bash", arguments={"command": "touch made"})
+    assert hand.receive()["method"] == "elicitation/create"
+    hand.process.send_signal(number)
+    out, said = hand.process.communicate(timeout=20)
+    assert hand.process.returncode == 0 and "Traceback" not in said
+    assert all(json.loads(line)["jsonrpc"] == "2.0" for line in out.splitlines())
+    assert not (site.workspace / "made").exists()
+
+
 def test_an_empty_conversation_is_one_too(site: Any) -> None:
-    """Nothing was asked, so nothing is answered."""
-    process = site.start(stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+    """Nothing was asked, so nothing is answered; started as users do it."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "toolcrib", "serve", "--workspace", site.workspace],
+        env=site.environ,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     out, said = process.communicate(timeout=20)
     assert process.returncode == 0 and out == "" and "serving" in said
 
