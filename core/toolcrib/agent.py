@@ -219,7 +219,10 @@ class Agent:
 
     def refusal(self, entry: RegisteredTool) -> str | None:
         """Why the tool policy forbids a registered tool, in words for the model, or None."""
-        name, source, listed = entry.name, entry.source, entry.always_listed
+        return self.forbidden(entry.name, entry.source, listed=entry.always_listed)
+
+    def forbidden(self, name: str, source: Source, *, listed: bool = False) -> str | None:
+        """Why the tool policy forbids tools of a name, in words for the model, or None."""
         key = (name, source)
         if key not in self._refusals:
             on = self._conditions()

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from toolcrib.accesses import Accesses
     from toolcrib.approvals.store import SessionApprovals
     from toolcrib.audit import AuditLog
-    from toolcrib.contract.contribution import Disclosure
+    from toolcrib.contract.contribution import Disclosure, Source
     from toolcrib.contract.events import Event
     from toolcrib.contract.interaction import InteractionHandler
     from toolcrib.contract.messages import ContextMessage
@@ -129,6 +129,10 @@ class Session:
         are loaded or not: loading one leaves the list as it is. Otherwise it is `tools()`.
         """
         return self.main.model_tools()
+
+    def allows_tool(self, name: str, source: Source) -> bool:
+        """Whether the tool policy lets a tool through, which need not be in the table yet."""
+        return self.main.forbidden(name, source) is None
 
     def explain(self, name: str) -> Decision:
         """Why a tool is or is not active, and what would change it."""

@@ -9,8 +9,6 @@ import pytest
 
 from toolcrib import ArgumentValidator
 from toolcrib_features.mcp.closing import closed
-from toolcrib_features.mcp.listing import callable_ones
-from toolcrib_features.mcp.model import Listing, ServerConfig, ToolDefinition
 
 DRAFT_4 = "http://json-schema.org/draft-04/schema#"
 
@@ -55,14 +53,23 @@ async def test_a_tool_whose_schema_is_wrong_is_withheld_with_the_reason(
 
 
 @pytest.mark.parametrize(
-    "config",
-    [{"deferred": True}, {"disabled_tools": ("pattern",)}, {"enabled_tools": ("good",)}],
-    ids=lambda config: next(iter(config)),
+    ("entry", "overrides"),
+    [
+        ({"deferred": True}, {}),
+        ({"disabled_tools": ["pattern"]}, {}),
+        ({"enabled_tools": ["good"]}, {}),
+        ({}, {"tools": {"disabled": ["mcp__s__p*"]}}),
+    ],
+    ids=["deferred", "disabled", "not enabled", "against the policy"],
 )
-def test_schemas_that_nobody_needs_yet_are_not_looked_at(config: dict[str, Any]) -> None:
-    tools = [ToolDefinition(name=t["name"], data=t) for t in (USABLE[0], UNUSABLE[3])]
-    listing = Listing(tools=tuple(tools))
-    assert callable_ones(listing, ServerConfig(name="s", command="x", **config)) == listing
+async def test_schemas_that_nobody_needs_yet_are_not_looked_at(
+    place: Any, entry: dict[str, Any], overrides: dict[str, Any]
+) -> None:
+    server = place.server("s", USABLE[0], UNUSABLE[3]), entry
+    async with place.session(server, **overrides) as session:
+        await session.settle_tools()
+        assert not session.explain("mcp__s__good").reason
+        assert "cannot be used" not in (session.explain("mcp__s__pattern").reason or "")
 
 
 @pytest.mark.parametrize(

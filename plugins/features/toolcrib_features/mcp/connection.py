@@ -15,8 +15,9 @@ from mcp.shared.exceptions import MCPError
 from mcp.shared.inbound import find_invalid_x_mcp_header, x_mcp_header_map
 
 from toolcrib import Launch
+from toolcrib_features.mcp.choice import chosen
 from toolcrib_features.mcp.faults import as_server_error
-from toolcrib_features.mcp.listing import callable_ones, make_listing, read_pages
+from toolcrib_features.mcp.listing import make_listing, read_pages, schema_problems, without
 from toolcrib_features.mcp.model import (
     Listing,
     RequestRefused,
@@ -70,6 +71,7 @@ async def connect(
     auth: httpx2.Auth | None = None,
     launch: MakeLaunch = Launch,
     probe_s: float = PROBE_SECONDS,
+    wanted: Callable[[str], bool] = lambda tool: True,
 ) -> Connection:
     """Connect to a server, within its limit for starting.
 
@@ -81,6 +83,7 @@ async def connect(
         auth: the login to a server that is reached over the network.
         launch: how a program is started.
         probe_s: how long the server may take to refuse the question of the present protocol.
+        wanted: tells which tools, by the server's names, are worth a look at their schemas.
 
     Raises:
         ServerUnreachable: it cannot be reached now.
@@ -97,7 +100,7 @@ async def connect(
 
     limit = config.startup_timeout_s or STARTUP_TIMEOUT_S
     probe_s = min(probe_s, limit / 3)
-    connection = Connection(config, server(), side, probe_s)
+    connection = Connection(config, server(), side, probe_s, wanted)
     try:
         async with asyncio.timeout(limit):
             try:
@@ -106,7 +109,7 @@ async def connect(
                 if config.transport != "stdio" or not connection.ended_at_probe:
                     raise
                 # There are servers that end at a question which they do not know.
-                connection = Connection(config, server(), side, None)
+                connection = Connection(config, server(), side, None, wanted)
                 await connection._opened_or_failed()
     except TimeoutError:
         hints = connection.hints()
@@ -133,8 +136,10 @@ class Connection:
         server: StdioServer | RemoteServer,
         side: ClientSide | None,
         probe_s: float | None,
+        wanted: Callable[[str], bool],
     ) -> None:
         self._config = config
+        self._wanted = wanted
         self._server = server
         self._side = side
         self._probe_s = probe_s
@@ -206,18 +211,22 @@ class Connection:
             if error.code == types.METHOD_NOT_FOUND and not self.has("tools"):
                 return Listing(tools=())
             raise
-        listing = await asyncio.to_thread(callable_ones, listing, self._config)
+        wanted = [tool for tool in listing.tools if self._wants(tool.name)]
+        listing = without(listing, await asyncio.to_thread(schema_problems, wanted))
         if self._session is None or not self._session.is_modern:
             return listing
-        kept, quarantined = [], dict(listing.quarantined)
+        problems = {}
         for tool in listing.tools:
             reason = find_invalid_x_mcp_header(tool.input_schema)
             if reason is not None:
-                quarantined[tool.name] = f"its schema asks for a bad header: {line(reason, 200)}"
+                problems[tool.name] = f"its schema asks for a bad header: {line(reason, 200)}"
             else:
-                kept.append(tool)
                 self._session.mirror_headers(tool.name, x_mcp_header_map(tool.input_schema))
-        return Listing(tools=tuple(kept), quarantined=quarantined)
+        return without(listing, problems)
+
+    def _wants(self, tool: str) -> bool:
+        """Whether it may be offered now; of many that are loaded later, few ever are."""
+        return not self._config.deferred and chosen(self._config, tool) and self._wanted(tool)
 
     async def offers(self) -> tuple[str, ...]:
         """What it has beside tools: `prompts`, `resources`.

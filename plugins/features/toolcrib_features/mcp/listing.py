@@ -9,9 +9,8 @@ from typing import Any
 from attrs import evolve
 
 from toolcrib import ArgumentValidator
-from toolcrib_features.mcp.choice import chosen
 from toolcrib_features.mcp.closing import closed
-from toolcrib_features.mcp.model import Listing, ServerConfig, ServerError, ToolDefinition
+from toolcrib_features.mcp.model import Listing, ServerError, ToolDefinition
 from toolcrib_features.mcp.plain import line
 
 MAX_PAGES = 50
@@ -63,20 +62,18 @@ def make_listing(items: Iterable[Any]) -> Listing:
     return Listing(tools=tuple(tools.values()), quarantined=quarantined)
 
 
-def callable_ones(listing: Listing, config: ServerConfig) -> Listing:
-    """The listing, with those tools set apart whose arguments nothing can be checked by.
+def schema_problems(tools: Iterable[ToolDefinition]) -> dict[str, str]:
+    """Why nothing can be checked by the schema of a tool, by the names of those tools."""
+    found = ((tool.name, ArgumentValidator(closed(tool.input_schema))) for tool in tools)
+    return {name: line(each.schema_error, MAX_REASON) for name, each in found if each.schema_error}
 
-    Schemas of tools that are left out, or of many that are loaded later, are not looked at.
-    """
-    kept, quarantined = [], dict(listing.quarantined)
-    for tool in listing.tools:
-        looked_at = not config.deferred and chosen(config, tool.name)
-        problem = ArgumentValidator(closed(tool.input_schema)).schema_error if looked_at else None
-        if problem is None:
-            kept.append(tool)
-        else:
-            quarantined[tool.name] = line(problem, MAX_REASON)
-    return evolve(listing, tools=tuple(kept), quarantined=quarantined)
+
+def without(listing: Listing, problems: Mapping[str, str]) -> Listing:
+    """The listing, with the tools that have a problem set apart."""
+    if not problems:
+        return listing
+    kept = tuple(tool for tool in listing.tools if tool.name not in problems)
+    return evolve(listing, tools=kept, quarantined={**listing.quarantined, **problems})
 
 
 def _fault(item: Any, name: str) -> str | None:

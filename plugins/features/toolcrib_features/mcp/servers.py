@@ -168,12 +168,16 @@ class McpServers:
         from toolcrib_features.mcp.client_side import ClientSide
         from toolcrib_features.mcp.connection import connect
 
+        def wanted(tool: str) -> bool:
+            return self._session.allows_tool(qualify_tool_name(config.name, tool), "mcp")
+
         return await connect(
             config,
             ClientSide(self._session, config.name),
             environ=self._session.environment,
             cwd=self._session.workspace.root,
             auth=self._logins.auth_for(config),
+            wanted=wanted,
         )
 
     async def _orphans_ended(self) -> None:
