@@ -9,6 +9,8 @@ from contextlib import closing
 from functools import partial
 from typing import Any
 
+from attrs import evolve
+
 import toolcrib
 from benchmarks.lab import Lab
 from benchmarks.record import Benchmark, Measured
@@ -139,7 +141,8 @@ def _offer(session: toolcrib.Session, definitions: list[ToolDefinition], *server
         offered = []
         for definition in definitions[number::SERVERS]:
             name = toolcrib.qualify_tool_name(config.name, definition.name)
-            tool = McpTool(name, definition, config, _no_server)
+            fresh = evolve(definition)  # one keeps what was worked out for it
+            tool = McpTool(name, fresh, config, _no_server)
             offered.append(
                 toolcrib.ToolContribution(
                     name=name, factory=tool, domain="mcp", source="mcp", disclosure="deferred"

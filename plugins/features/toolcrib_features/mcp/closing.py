@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any
 
 from toolcrib_features.mcp.mending import mended
@@ -11,6 +12,7 @@ _MAPS = frozenset({"properties", "patternProperties"})
 _DEFINITIONS = frozenset({"$defs", "definitions"})
 _INSIDE = frozenset({"items", "prefixItems", "additionalProperties"})
 _ALTERNATIVES = frozenset({"anyOf", "oneOf"})
+_HOLDERS = _MAPS | _DEFINITIONS | _INSIDE | _ALTERNATIVES | {"allOf"}
 _SHARING = frozenset(
     {"$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if", "dependentSchemas", "dependencies"}
 )
@@ -24,21 +26,25 @@ def closed(schema: Mapping[str, Any]) -> Mapping[str, Any]:
     several schemas would refuse what the others name: both stay open.
     """
     try:
-        schema = mended(schema)
-        result = _closed(schema, alone=True, definitions=not _composes(schema))
+        whole = mended(schema)
+        definitions = cache(lambda: not _composes(whole))
+        result = _closed(whole, alone=True, definitions=definitions)
     except RecursionError:  # made to break its readers; it is used as it is
         return schema
     return {"type": "object", **result}
 
 
-def _closed(schema: Any, *, alone: bool, definitions: bool) -> Any:
-    if not isinstance(schema, Mapping):
+def _closed(schema: Any, *, alone: bool, definitions: Callable[[], bool]) -> Any:
+    if not isinstance(schema, dict):
         return schema
     copy = {}
     for keyword, value in schema.items():
+        if keyword not in _HOLDERS:
+            copy[keyword] = value
+            continue
         inner = alone or keyword in _MAPS or keyword in _INSIDE
         if keyword in _DEFINITIONS:
-            inner = definitions
+            inner = definitions()
         elif keyword in _ALTERNATIVES:
             inner = "properties" not in schema and _SHARING.isdisjoint(schema.keys() - {keyword})
         elif keyword == "allOf":
@@ -49,13 +55,11 @@ def _closed(schema: Any, *, alone: bool, definitions: bool) -> Any:
     return copy
 
 
-def _below(keyword: str, value: Any, *, alone: bool, definitions: bool) -> Any:
+def _below(keyword: str, value: Any, *, alone: bool, definitions: Callable[[], bool]) -> Any:
     if keyword in _MAPS or keyword in _DEFINITIONS:
-        if not isinstance(value, Mapping):
+        if not isinstance(value, dict):
             return value
         return {n: _closed(v, alone=alone, definitions=definitions) for n, v in value.items()}
-    if keyword not in _INSIDE and keyword not in _ALTERNATIVES and keyword != "allOf":
-        return value
     if isinstance(value, list):
         return [_closed(each, alone=alone, definitions=definitions) for each in value]
     return _closed(value, alone=alone, definitions=definitions)
@@ -69,7 +73,7 @@ def _composes(schema: Any) -> bool:
     """Whether definitions may be parts of larger objects."""
     if isinstance(schema, list):
         return any(map(_composes, schema))
-    if not isinstance(schema, Mapping):
+    if not isinstance(schema, dict):
         return False
     parts = schema.get("allOf")
     if isinstance(parts, list) and len(parts) + ("properties" in schema) > 1:

@@ -9,7 +9,6 @@ from typing import Any
 from attrs import evolve
 
 from toolcrib import ArgumentValidator
-from toolcrib_features.mcp.closing import closed
 from toolcrib_features.mcp.model import Listing, ServerError, ToolDefinition
 from toolcrib_features.mcp.plain import line
 
@@ -64,7 +63,7 @@ def make_listing(items: Iterable[Any]) -> Listing:
 
 def schema_problems(tools: Iterable[ToolDefinition]) -> dict[str, str]:
     """Why nothing can be checked by the schema of a tool, by the names of those tools."""
-    found = ((tool.name, ArgumentValidator(closed(tool.input_schema))) for tool in tools)
+    found = ((tool.name, ArgumentValidator(tool.parameters)) for tool in tools)
     return {name: line(each.schema_error, MAX_REASON) for name, each in found if each.schema_error}
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
+_CONTAINERS = frozenset({dict, list})
 _MAPS = frozenset({"properties", "patternProperties", "dependentSchemas", "$defs", "definitions"})
 _PARTS = frozenset(
     {
@@ -25,8 +25,8 @@ _PARTS = frozenset(
     }
 )
 _MAY_BE_NULL = frozenset({"const", "default"})
-_Bounds = tuple[tuple[str, str], ...]
-_BOUNDS: _Bounds = (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum"))
+_Bounds = Mapping[str, str]
+_BOUNDS: _Bounds = {"exclusiveMinimum": "minimum", "exclusiveMaximum": "maximum"}
 
 
 def mended(schema: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -36,26 +36,31 @@ def mended(schema: Mapping[str, Any]) -> Mapping[str, Any]:
     has the exclusive bounds of draft 4, which later drafts write as numbers.
     """
     is_draft_4 = "draft-04/" in str(schema.get("$schema"))
-    copy: Mapping[str, Any] = _mended(schema, () if is_draft_4 else _BOUNDS)
+    copy: Mapping[str, Any] = _mended(dict(schema), {} if is_draft_4 else _BOUNDS)
     return copy
 
 
 def _mended(schema: Any, bounds: _Bounds) -> Any:
-    if not isinstance(schema, Mapping):
+    if not isinstance(schema, dict):
         return {} if schema == [] else schema
-    copy = {key: v for key, v in schema.items() if v is not None or key in _MAY_BE_NULL}
-    for bound, exclusive in bounds:
-        if isinstance(copy.get(exclusive), bool) and copy.pop(exclusive) and bound in copy:
-            copy[exclusive] = copy.pop(bound)
-    return {keyword: _below(keyword, value, bounds) for keyword, value in copy.items()}
+    copy = {}
+    for keyword, value in schema.items():
+        if value is None and keyword not in _MAY_BE_NULL:
+            continue
+        copy[keyword] = _below(keyword, value, bounds) if value.__class__ in _CONTAINERS else value
+    for exclusive in bounds.keys() & copy.keys():
+        if isinstance(copy[exclusive], bool) and copy.pop(exclusive) and bounds[exclusive] in copy:
+            copy[exclusive] = copy.pop(bounds[exclusive])
+    return copy
 
 
 def _below(keyword: str, value: Any, bounds: _Bounds) -> Any:
-    inner = partial(_mended, bounds=bounds)
     if keyword in _MAPS:
-        if isinstance(value, Mapping):
-            return {name: inner(each) for name, each in value.items()}
+        if isinstance(value, dict):
+            return {name: _mended(each, bounds) for name, each in value.items()}
         return {} if value == [] else value
     if keyword not in _PARTS:
         return value
-    return list(map(inner, value)) if isinstance(value, list) else inner(value)
+    if isinstance(value, list):
+        return [_mended(each, bounds) for each in value]
+    return _mended(value, bounds)

@@ -10,6 +10,8 @@ from typing import Any, Literal
 
 from attrs import field, frozen
 
+from toolcrib_features.mcp.closing import closed
+
 Transport = Literal["stdio", "http", "sse"]
 State = Literal["disabled", "starting", "connected", "failed", "needs-auth", "removed"]
 """What becomes of a server. `failed` says that the last attempt did; calls try again."""
@@ -110,6 +112,12 @@ class ToolDefinition:
     @property
     def input_schema(self) -> Any:
         return self.data.get("inputSchema")
+
+    @cached_property
+    def parameters(self) -> Mapping[str, Any]:
+        """The input schema as it is used here, closed and mended."""
+        schema = self.input_schema
+        return closed(schema) if isinstance(schema, Mapping) else {"type": "object"}
 
     def hint(self, name: str) -> bool | None:
         """An annotation such as `readOnlyHint`; None when the server does not say."""

@@ -23,7 +23,6 @@ from toolcrib import (
     compile_schema,
 )
 from toolcrib_features.mcp.caller import called_by
-from toolcrib_features.mcp.closing import closed
 from toolcrib_features.mcp.content import has_media, to_result
 from toolcrib_features.mcp.model import (
     RequestRefused,
@@ -119,8 +118,7 @@ class McpTool(Tool[dict[str, Any]]):
     @cached_property
     def parameters(self) -> Mapping[str, Any]:
         """The server's schema; whether it can be compiled shows at the first call."""
-        schema = self._definition.input_schema
-        return closed(schema) if isinstance(schema, Mapping) else {"type": "object"}
+        return self._definition.parameters
 
     def repair_arguments(self, arguments: Any) -> Any:
         """Arguments that the schema refuses, without nulls for what may be left out."""
