@@ -77,7 +77,7 @@ def test_only_who_has_the_token_and_comes_from_nowhere_foreign_gets_in(site: Any
         {"Origin": "http://localhost:6274"},
         {"Authorization": f"bearer {site.environ['TOKEN']}"},
     ]
-    with httpx2.Client(timeout=20) as web:
+    with httpx2.Client(timeout=20, verify=False) as web:
         for status, headers in refused:
             raw: Any = {k: v.encode("latin-1") for k, v in {**good, **headers}.items()}
             for method, path in (("POST", ""), ("GET", ""), ("GET", "/../other")):
@@ -106,7 +106,7 @@ def test_a_page_that_is_let_in_may_ask_before_it_sends_the_token(site: Any) -> N
     """Browsers do, without the token; others learn nothing."""
     server = site.shared_http(*OPEN, mode="yolo")
     asking = {"Access-Control-Request-Method": "POST", "Origin": "http://localhost:6274"}
-    with httpx2.Client(timeout=20) as web:
+    with httpx2.Client(timeout=20, verify=False) as web:
         allowed = web.options(server.url, headers=asking)
         assert allowed.headers["Access-Control-Allow-Origin"] == "http://localhost:6274"
         foreign = web.options(server.url, headers={**asking, "Origin": "http://evil.test"})
@@ -124,7 +124,7 @@ def test_a_body_that_is_too_large_is_refused(site: Any) -> None:
         for start in range(0, len(large), 100_000):
             yield large[start : start + 100_000]
 
-    with httpx2.Client(timeout=20) as web:
+    with httpx2.Client(timeout=20, verify=False) as web:
         for body in (large, pieces()):
             try:
                 assert web.post(server.url, headers=headers, content=body).status_code == 413
@@ -156,7 +156,7 @@ def test_a_body_that_is_no_message_is_refused(site: Any, version: str) -> None:
     """Whatever it is, and no session is begun for it."""
     server = site.shared_http("--max-clients", "1", mode="yolo")
     headers = {**ACCEPT, **token_of(site), "MCP-Protocol-Version": version}
-    with httpx2.Client(timeout=20) as web:
+    with httpx2.Client(timeout=20, verify=False) as web:
         for what, body, more in BODIES:
             response = web.post(server.url, headers={**headers, **more}, content=body)
             assert 400 <= response.status_code < 500, what
@@ -180,7 +180,9 @@ def test_the_last_of_two_equal_keys_counts_for_everybody(site: Any) -> None:
     message = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call})
     twice = '{"command": "touch first", "command": "touch last"}'
     headers = {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": "Bash"}
-    with httpx2.Client(timeout=20, headers={**ACCEPT, **token_of(site), **headers}) as web:
+    with httpx2.Client(
+        timeout=20, verify=False, headers={**ACCEPT, **token_of(site), **headers}
+    ) as web:
         response = web.post(server.url, content=message.replace('"ARGUMENTS"', twice).encode())
     (asked,) = response.json()["result"]["inputRequests"].values()
     assert "touch last" in asked["params"]["message"]
@@ -239,7 +241,7 @@ async def test_too_many_clients_are_turned_away(site: Any) -> None:
     server = site.http("--max-clients", "1")
     async with server.client(mode="legacy") as client:
         await client.list_tools()
-        with httpx2.Client(timeout=20) as web:
+        with httpx2.Client(timeout=20, verify=False) as web:
             headers = {**ACCEPT, **token_of(site)}
             assert web.post(server.url, headers=headers, json=HELLO).status_code == 503
         assert not (await client.call_tool("Read", {"path": "a.txt"})).is_error
@@ -351,7 +353,7 @@ def test_the_other_loopback_address_serves_as_well(site: Any) -> None:
     process = site.start("--http", "[::1]:0", "--token-env", "TOKEN")
     line = next(line for line in process.stderr if "/mcp" in line)
     url = line.split("over ")[1].split(";")[0]
-    with httpx2.Client(timeout=20) as web:
+    with httpx2.Client(timeout=20, verify=False) as web:
         response = web.post(url, headers={**ACCEPT, **token_of(site)}, json=HELLO)
         assert response.status_code == 200 and "[::1]" in url
     process.send_signal(signal.SIGTERM)
@@ -376,7 +378,7 @@ def test_other_machines_are_let_in_only_with_a_token_of_ones_own(site: Any) -> N
     port = next(line for line in lines if "/mcp" in line).split("0.0.0.0:")[1].split("/")[0]
     assert any("not encrypted" in line for line in lines)
     headers = {**ACCEPT, **token_of(site)}
-    with httpx2.Client(timeout=20) as web:
+    with httpx2.Client(timeout=20, verify=False) as web:
         url = f"http://127.0.0.1:{port}/mcp"
         for host, status in (("127.0.0.1", 200), ("192.0.2.7:80", 200), ("evil.test", 421)):
             response = web.post(url, headers={**headers, "Host": host}, json=HELLO)

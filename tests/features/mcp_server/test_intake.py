@@ -100,13 +100,14 @@ async def test_a_request_that_is_broken_off_harms_nobody(
     assert not [record for record in caplog.records if record.levelname == "ERROR"]
 
 
-def test_a_machine_that_falls_silent_is_noticed() -> None:
-    """Connections take what keeps watch over them from where the server listens."""
+def test_connections_are_watched_over_and_quick() -> None:
+    """They take it from where the server listens: a machine that falls silent is noticed."""
     with contextlib.closing(Address("127.0.0.1", 0).listen()) as listening:
         listening.setblocking(True)
         with socket.create_connection(listening.getsockname()):
             accepted, _ = listening.accept()
             with accepted:
                 assert accepted.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+                assert accepted.proto == socket.IPPROTO_TCP  # else asyncio would wait with answers
                 if hasattr(socket, "TCP_KEEPIDLE"):
                     assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE) == 30
