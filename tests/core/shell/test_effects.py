@@ -554,17 +554,20 @@ def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def run(folder: Path, script: str, seconds: float = 10) -> None:
     variables = {**os.environ, "HOME": str(folder / "~"), "GIT_OPTIONAL_LOCKS": "0", "X": "a.txt"}
-    try:
-        subprocess.run(
-            ["bash", "-c", script],
-            cwd=folder,
-            env=variables,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=seconds,
-        )
-    except subprocess.TimeoutExpired:
-        pass  # what it did until then counts
+    # Some write without end, which must not be kept; others notice that nobody would read it.
+    with subprocess.Popen("cat", stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as reader:
+        try:
+            subprocess.run(
+                ["bash", "-c", f"ulimit -t 1\n{script}"],
+                cwd=folder,
+                env=variables,
+                stdin=subprocess.DEVNULL,
+                stdout=reader.stdin,
+                stderr=reader.stdin,
+                timeout=seconds,
+            )
+        except subprocess.TimeoutExpired:
+            pass  # what it did until then counts
 
 
 def contents(folder: Path) -> dict[str, tuple[int, bytes]]:
