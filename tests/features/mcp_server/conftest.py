@@ -194,12 +194,12 @@ class Conversation:
 
     @contextlib.asynccontextmanager
     async def call(
-        self, number: int | str, name: str, arguments: object
+        self, number: int | str, name: str, arguments: object, **meta: object
     ) -> AsyncIterator[AsyncIterator[dict[str, Any]]]:
         """Call a tool; gives the messages as they come. Leaving early cuts the connection."""
-        params: dict[str, Any] = {"name": name, "arguments": arguments}
+        params: dict[str, Any] = {"name": name, "arguments": arguments, "_meta": meta}
         if self.session is None:
-            params["_meta"] = {
+            params["_meta"] |= {
                 "io.modelcontextprotocol/protocolVersion": "2026-07-28",
                 "io.modelcontextprotocol/clientCapabilities": {"elicitation": {"form": {}}},
             }

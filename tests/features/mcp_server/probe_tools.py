@@ -82,6 +82,17 @@ class Noise(Probe):
         return ToolResult(sys.stdin.read() + "quiet")
 
 
+class Loud(Probe):
+    """Prints more than any pipe holds."""
+
+    name = "Loud"
+
+    async def run(self, context: ToolContext, args: Arguments) -> ToolResult:
+        for _ in range(1000):
+            os.write(2, b"a line that nobody wants to read\n" * 10)
+        return ToolResult("loud")
+
+
 class Steps(Probe):
     """Tells how far it is."""
 
@@ -176,7 +187,7 @@ class Fail(Probe):
         raise RuntimeError("it broke")
 
 
-TOOLS: tuple[type[Probe], ...] = (Media, Noise, Steps, Slow, Alone, Count, Ask, Fail)
+TOOLS: tuple[type[Probe], ...] = (Media, Noise, Loud, Steps, Slow, Alone, Count, Ask, Fail)
 
 
 @toolcrib.hookimpl

@@ -175,14 +175,17 @@ def test_a_client_that_reads_no_more_has_gone(site: Any, hand: Hand) -> None:
     assert (site.workspace / "log").read_text() == "cancelled"
 
 
-def test_nobody_has_to_read_standard_error(site: Any) -> None:
-    """That it is closed is no failure."""
+@pytest.mark.parametrize("closed", [True, False])
+def test_nobody_has_to_read_standard_error(site: Any, closed: bool) -> None:
+    """Whether it is closed or only left alone, tools print as they like."""
     process = site.start(**PIPES)
-    process.stderr.close()
+    if closed:
+        process.stderr.close()
     hand = Hand(process)
     hand.greet()
-    hand.send("tools/call", name="Read", arguments={"path": "a.txt"})
-    assert "hello" in hand.receive()["result"]["content"][0]["text"]
+    for name, said in (("Loud", "loud"), ("Noise", "quiet"), ("Loud", "loud")):
+        hand.send("tools/call", name=name, arguments={})
+        assert hand.receive()["result"]["content"][0]["text"] == said
     hang_up(process)
     assert process.wait(timeout=20) == 0
 

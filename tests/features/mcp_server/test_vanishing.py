@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
@@ -104,6 +105,20 @@ async def test_no_client_cancels_the_call_of_another(site: Any) -> None:
             await mine.say(**cancel)
             assert "error" in await anext(answers)
             await gone(pid)
+
+
+async def test_each_client_hears_of_its_own_call(site: Any) -> None:
+    """Though both have given their requests the same id and the same token for the progress."""
+    server = site.shared_http(mode="yolo")
+    async with server.by_hand() as conversation:
+        clients = [await conversation().open(), await conversation().open(), conversation()]
+        async with AsyncExitStack() as stack:
+            calls = [client.call(1, "Steps", {}, progressToken=1) for client in clients]
+            streams = [await stack.enter_async_context(call) for call in calls]
+            for stream in streams:
+                heard = [message async for message in stream]
+                told = [message["params"]["progress"] for message in heard if "params" in message]
+                assert told == [25, 50, 75] and "result" in heard[-1]
 
 
 async def test_a_session_that_does_not_exist_is_nobodys(site: Any) -> None:

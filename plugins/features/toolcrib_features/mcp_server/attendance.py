@@ -40,7 +40,8 @@ class Attendance:
     _uses: dict[str, _Use] = field(factory=dict, init=False)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
+        # The first of several with one name counts, as in the SDK.
+        headers = {name: value.decode("latin-1") for name, value in reversed(scope["headers"])}
         if headers.get(_VERSION) in MODERN_PROTOCOL_VERSIONS:
             return await self.app(scope, receive, send)
         session = headers.get(_SESSION)

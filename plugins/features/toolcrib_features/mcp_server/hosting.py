@@ -38,12 +38,6 @@ def host(serve: Serve) -> None:
     """Serve; a signal ends it in order, another one at once."""
     adopting = adopt_orphans()
     asyncio.run(_host(serve, adopting))
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            stream.flush()
-        except OSError:  # nobody reads it any more, which is no failure of ours
-            nothing = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(nothing, stream.fileno())
 
 
 async def _host(serve: Serve, adopting: bool) -> None:

@@ -16,6 +16,8 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from attrs import define, field, frozen
 from mcp.shared.message import SessionMessage
 
+from toolcrib_features.mcp_server.noise import quieten
+
 MAX_LINE = 32 * 1024 * 1024
 """Bytes of a message; a client that sends more is not served any further."""
 _GRACE_S = 1.0
@@ -41,13 +43,16 @@ def claim_streams() -> Wire:
     programs that are started: a print in a plugin would end the conversation.
     """
     wire = Wire(os.dup(0), os.dup(1))
-    for descriptor in (wire.input, wire.output):
-        # Whoever started us may have left them otherwise, which our threads could not bear.
-        os.set_blocking(descriptor, True)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.close(nothing)
-    os.dup2(2, 1)
+    if os.name == "posix":
+        for descriptor in (wire.input, wire.output):
+            # Whoever started us may have left them otherwise, which our threads could not bear.
+            os.set_blocking(descriptor, True)
+        quieten()
+    else:
+        os.dup2(2, 1)
     return wire
 
 
