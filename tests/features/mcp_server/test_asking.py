@@ -5,12 +5,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
+from pathlib import Path
 from typing import Any
 
 import mcp_types as mcp
 import pytest
 from mcp import Client
 from mcp.shared.exceptions import MCPError
+
+from toolcrib_features.mcp_server import client as served
+from toolcrib_features.mcp_server.clients import Clients, SessionOptions
+from toolcrib_features.mcp_server.protocol import tool_server
 
 Connect = Callable[..., AbstractAsyncContextManager[Client]]
 everywhere = pytest.mark.parametrize(
@@ -174,3 +179,34 @@ async def test_a_call_that_is_given_up_while_its_user_is_asked_never_runs(
         await asyncio.sleep(0.4)
         assert not (await client.call_tool("Read", {"path": "a.txt"})).is_error
     assert not (site.workspace / "count").exists()
+
+
+async def test_an_answer_that_comes_too_late_lets_nothing_run(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The call is cancelled when its time is over."""
+    monkeypatch.setattr(served, "PARKED_S", 0.1)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("TOOLCRIB_STATE", str(tmp_path / "state"))
+    options = SessionOptions(workspace=str(tmp_path), mode="manual", autoload=False)
+    keeper = options.open()
+    clients = Clients(keeper, options, only_one=True)
+    try:
+        async with Client(tool_server(clients, ""), elicitation_callback=User()) as client:
+            call = client.session.call_tool
+            command = {"command": "touch made"}
+            asked = await call("Bash", command, allow_input_required=True)
+            assert isinstance(asked, mcp.InputRequiredResult) and asked.input_requests
+            await asyncio.sleep(0.3)
+            answers: Any = dict.fromkeys(asked.input_requests, accept(decision="allow once"))
+            with pytest.raises(MCPError, match="waited too long"):
+                await call(
+                    "Bash",
+                    command,
+                    allow_input_required=True,
+                    input_responses=answers,
+                    request_state=asked.request_state,
+                )
+    finally:
+        await clients.aclose()
+    assert not (tmp_path / "made").exists()
