@@ -107,7 +107,7 @@ class Agent:
         self._evaluated = True
         changes = self._activation.evaluate(renew=renew)
         if self._selection is None and SELECT_TOOLS in self.registry:
-            self._select_tools()
+            self._selection = self._new_selection()
         if changes and self.observed:
             from toolcrib.contract.events import ToolListUpdated
 
@@ -121,20 +121,28 @@ class Agent:
                 )
             )
 
-    def _select_tools(self) -> None:
+    def _new_selection(self) -> ToolSelection:
         """Have deferred tools announced and loaded, from the first time on that this is wanted."""
         from toolcrib.selection import ToolSelection
 
-        self._selection = ToolSelection(
-            self.registry, describe=self._description, define=self._info
-        )
-        self.session.messages.add_source(self._selection)
+        made = ToolSelection(self.registry, describe=self._description, define=self._info)
+        self.session.messages.add_source(made)
+        return made
 
     @property
     def selection(self) -> ToolSelection | None:
         """The tools that are loaded on demand; None when none is, and deferred ones are listed."""
         listed = self._selection is None or SELECT_TOOLS not in self.registry
         return None if listed else self._selection
+
+    def forget_context(self, kept: Iterable[Mapping[str, Any]]) -> None:
+        """The conversation has lost all messages but those with these origins.
+
+        That counts also for a model that takes in tools only later.
+        """
+        if self._selection is None:
+            self._selection = self._new_selection()
+        self._selection.forget(kept)
 
     def note_observers(self) -> None:
         """Find out whether anybody follows the events; without anybody none is made."""

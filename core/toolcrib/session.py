@@ -503,8 +503,7 @@ class Session:
         but for what messages say that are still in the conversation: `kept`, by themselves or by
         their `origin`, in their order.
         """
-        if self.main.selection is not None:
-            self.main.selection.forget(m if isinstance(m, Mapping) else m.origin for m in kept)
+        self.main.forget_context(m if isinstance(m, Mapping) else m.origin for m in kept)
 
     def outgoing(self, messages: Iterable[ContextMessage]) -> list[ContextMessage]:
         """What of these may be sent to the model now, for a conversation that is kept whole.

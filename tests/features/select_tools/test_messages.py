@@ -191,6 +191,39 @@ async def test_after_a_compaction_all_is_told_anew(host: Callable[..., Any]) -> 
         assert begun.session.context_messages() == []
 
 
+async def test_a_compaction_counts_also_while_the_model_cannot_take_in_tools(
+    host: Callable[..., Any],
+) -> None:
+    begun = host()
+    async with begun.harness:
+        begun.offer("wiki", {"a": "A."})
+        begun.told()
+        await begun.select(A)
+        assert begun.given() == [A]
+        able = begun.session.model_capabilities
+        begun.session.use_model([])
+        begun.session.forget_context()
+        begun.session.use_model(able)
+        assert begun.told() == ([A], [])
+        assert (await begun.call(A, text="x")).result.note is not None
+
+
+async def test_a_conversation_is_taken_over_also_for_a_model_that_comes_later(
+    host: Callable[..., Any],
+) -> None:
+    begun = host()
+    async with begun.harness:
+        begun.offer("wiki", {"a": "A."})
+        kept = begun.session.context_messages()
+        able = begun.session.model_capabilities
+    later = host(model_capabilities=[])
+    async with later.harness:
+        later.offer("wiki", {"a": "A.", "b": "B."})
+        later.session.forget_context(kept)
+        later.session.use_model(able)
+        assert later.told() == ([B], [])
+
+
 async def test_a_later_session_goes_on_with_the_conversation(host: Callable[..., Any]) -> None:
     begun = host()
     async with begun.harness:
