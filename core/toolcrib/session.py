@@ -483,6 +483,8 @@ class Session:
         delivered from now on: none of them comes again, in this session or one after it. With
         `turn_id`, a turn is told only at its first request which tools can be loaded.
         """
+        if self._config.changed():
+            self._reload_changed()
         _ = self.tasks  # those of an earlier session have news too
         if self.main.selection is not None:
             self.main.selection.turn_id = turn_id

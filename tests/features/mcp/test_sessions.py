@@ -264,6 +264,17 @@ class TestLife:
             done = await call(session, "mcp__s__t")
             assert done.result.is_error and "it cannot start" in done.result.output
 
+    async def test_a_call_of_a_server_that_cannot_be_connected_has_done_nothing(
+        self, place: Any, call: Any
+    ) -> None:
+        server = place.server("s", "t")
+        async with place.session(server) as session:
+            await session.settle_tools()
+        server.has("t", fails=True)
+        async with place.session(server) as session:
+            done = await call(session, "mcp__s__t")
+            assert done.result.is_error and "nothing was done" in done.result.output
+
     async def test_closing_while_servers_start_leaves_nothing(self, place: Any) -> None:
         servers = [place.server(f"s{n}", "t", start_s=NEVER) for n in range(3)]
         async with place.session(*servers):
@@ -291,6 +302,17 @@ class TestLife:
             await until(lambda: names(session) == set())
             off = await call(session, "mcp__two__t")
             assert off.result.is_error and "disabled" in off.result.output
+
+    async def test_a_new_server_is_there_for_the_next_request_to_a_model(
+        self, place: Any, until: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Also when no tool is called meanwhile."""
+        monkeypatch.setattr("toolcrib.config.watch.EVERY_S", 0.0)
+        async with place.session() as session:
+            place.configure(place.server("s", "t"))
+            session.context_messages()
+            await session.settle_tools()
+            assert names(session) == {"mcp__s__t"}
 
     async def test_those_who_follow_are_told_of_every_server(self, place: Any, until: Any) -> None:
         one, two = place.server("one", "t"), place.server("two", "t")

@@ -17,8 +17,9 @@ def join(session: Session, table: ToolTable) -> None:
     def follow() -> None:
         nonlocal servers
         if servers is None:
-            from toolcrib_features.mcp.places import may_have_servers
+            from toolcrib_features.mcp.places import Places, may_have_servers
 
+            session.watch(*Places.of(session.workspace.root, session.environment).files)
             if not may_have_servers(session):
                 return
             from toolcrib_features.mcp.servers import McpServers

@@ -12,6 +12,7 @@ from attrs import evolve
 
 from toolcrib_features.mcp.model import (
     Listing,
+    RequestRefused,
     RequestTimedOut,
     ServerConfig,
     ServerError,
@@ -344,7 +345,10 @@ class Server:
     async def _ready_for(self, on_status: Callable[[str], None]) -> Connection:
         if self.connection is None:
             on_status("connecting")
-        return await self.ready()
+        try:
+            return await self.ready()
+        except (ServerUnreachable, RequestTimedOut, RequestRefused) as error:
+            raise ServerUnreachable(str(error), unsent=True) from error
 
     async def _is_alive(self, connection: Connection) -> bool:
         if connection.closed.is_set() or connection is not self.connection:
@@ -360,7 +364,7 @@ class Server:
         if connection is self.connection and not await self._is_alive(connection):
             self._lose(connection, ServerUnreachable("it does not answer any more"))
 
-    async def _replacement(self, lost: Connection, why: ServerError) -> Connection:
+    async def _replacement(self, lost: Connection, why: ServerUnreachable) -> Connection:
         """A connection in place of a lost one, which others may have made already."""
         self._lose(lost, why)
         try:
@@ -371,6 +375,8 @@ class Server:
 
     def _tools_changed(self, connection: Connection) -> None:
         if connection is not self.connection:
+            if why.unsent:
+                raise ServerUnreachable(text, unsent=True) from error
             return
         self._last_change = asyncio.get_running_loop().time()
         if self._refresh is None:

@@ -91,6 +91,7 @@ async def test_what_becomes_of_a_faulty_server(
         await life.server.ready()
     else:
         assert failed is not None
+        assert getattr(failed, "unsent", True)
     assert life.server.state == state
     assert (reason or "") in (life.server.error or "")
     assert (life.server.error is None) == (reason is None)
