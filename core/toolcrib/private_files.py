@@ -49,7 +49,7 @@ def change_private_file(
     a new folder 0700. Other processes wait for their turn.
 
     Raises:
-        StateError: it cannot be read, locked or written.
+        StateError: it cannot be read, locked or written, or would be larger than the limit.
     """
     try:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -58,6 +58,8 @@ def change_private_file(
             after = change(before)
             if after is None or after == before:
                 return before
+            if len(after) > limit_bytes:
+                raise StateError(f"{str(file)!r} would be larger than {limit_bytes} bytes")
             _replace(file, after)
             return after
     except OSError as error:

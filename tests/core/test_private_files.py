@@ -73,6 +73,14 @@ def test_what_is_no_plain_file_within_the_limit_is_not_read(tmp_path: Path, kind
         change_private_file(file, lambda before: b"new", limit_bytes=10)
 
 
+def test_nothing_is_written_that_could_not_be_read(tmp_path: Path) -> None:
+    file = tmp_path / "a.json"
+    change_private_file(file, lambda before: b"old", limit_bytes=10)
+    with pytest.raises(StateError, match=r"a\.json"):
+        change_private_file(file, lambda before: b"x" * 11, limit_bytes=10)
+    assert read_private_file(file, limit_bytes=10) == b"old"
+
+
 def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(StateError, match="cannot write"):

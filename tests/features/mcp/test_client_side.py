@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolcrib.agent import Agent
+from toolcrib_features.mcp.client_side import MAX_ASKED, ClientSide
 from toolcrib_features.mcp.forms import LEFT_OUT, UnusableForm, fields_of
 
 Begin = Callable[..., Awaitable[Any]]
@@ -121,6 +122,22 @@ class TestForms:
                 assert '"accept"' in done.result.output
         asked = [(request.agent, request.turn_id) for request in session.requests]
         assert asked == [("helper", "turn 2"), ("main", "turn 3")]
+
+    async def test_not_more_is_asked_at_once_than_a_person_can_overlook(self, talk: Begin) -> None:
+        """The others of a thousand questions are refused at once."""
+        session = await talk(lambda question: "x")
+        host = session.harness.session
+        side = ClientSide(host, "talk")
+        context: Any = None
+        params = mcp_types.ElicitRequestFormParams(
+            message="?",
+            requested_schema={"type": "object", "properties": {"x": {"type": "string"}}},
+        )
+        replies = await asyncio.gather(*(side.elicit(context, params) for _ in range(1_000)))
+        refused = [reply for reply in replies if isinstance(reply, mcp_types.ErrorData)]
+        assert len(session.requests) == MAX_ASKED
+        assert len(refused) == 1_000 - MAX_ASKED and not side.asking
+        assert isinstance(await side.elicit(context, params), mcp_types.ElicitResult)
 
     async def test_what_is_asked_for_a_call_ends_with_it(self, talk: Begin) -> None:
         """This server goes on asking when it is told that the call is cancelled."""

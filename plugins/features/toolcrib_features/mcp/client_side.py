@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 LogListener = Callable[[str, str], None]
 """Is given the level of a line of the server's log, and its text."""
 
+MAX_ASKED = 10
+"""How many questions of one server may wait for a person at the same time."""
 MAX_TRIES = 3
 """How often an answer that does not fit is asked for again."""
 _OPENED, _DECLINED = "I have opened it", "Decline"
@@ -106,6 +108,9 @@ class ClientSide:
         self, context: ClientRequestContext, params: types.ElicitRequestParams
     ) -> types.ElicitResult | types.ErrorData:
         """Put what the server wants to know to the user."""
+        if len(self._asked) >= MAX_ASKED:
+            text = f"{MAX_ASKED} questions wait for the user already"
+            return types.ErrorData(code=types.INVALID_REQUEST, message=text)
         if isinstance(params, types.ElicitRequestURLParams):
             return await self._show_url(params)
         try:

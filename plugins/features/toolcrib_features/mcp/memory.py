@@ -135,7 +135,8 @@ class ServerMemory:
             "listed": None if known.listed is None else [dict(d.data) for d in known.listed],
             "accepted": [dict(d.data) for d in known.accepted.values()],
         }
-        return json.dumps(stored, indent=1).encode("ascii")
+        # Without an indent, which costs minutes and a multiple of the bytes for deep schemas.
+        return json.dumps(stored, separators=(",", ":")).encode("ascii")
 
 
 def _definition(data: Mapping[str, Any]) -> ToolDefinition:

@@ -34,6 +34,8 @@ STABLE_SECONDS = 60.0
 """A connection that lasted so long starts the pauses from the beginning."""
 QUIET_SECONDS = 0.2
 """How long after a change of its tools the server is asked for them, if no other follows."""
+CHURN_SECONDS = 1.0
+"""A change so soon after the tools were listed doubles that time."""
 LONGEST_STORM_S = 5.0
 """How long one change after the other may put that off."""
 PROBE_SECONDS = 5.0
@@ -85,6 +87,8 @@ class Server:
         self._next_try: float | None = None
         self._refresh: asyncio.Task[None] | None = None
         self._last_change = 0.0
+        self._quiet_s = QUIET_SECONDS
+        self._listing_since: float | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._closing: set[asyncio.Task[Any]] = set()
 
@@ -371,14 +375,19 @@ class Server:
             return await self.ready()
         except ServerError as error:
             text = f"{why}; connecting again failed: {error}"
+            if why.unsent:
+                raise ServerUnreachable(text, unsent=True) from error
             raise type(error)(text) if _is_plain(error) else ServerError(text) from error
 
     def _tools_changed(self, connection: Connection) -> None:
         if connection is not self.connection:
-            if why.unsent:
-                raise ServerUnreachable(text, unsent=True) from error
             return
-        self._last_change = asyncio.get_running_loop().time()
+        now = asyncio.get_running_loop().time()
+        if self._listing_since is not None:  # the first change since then
+            churns = now - self._listing_since < CHURN_SECONDS
+            self._quiet_s = min(2 * self._quiet_s, LONGEST_STORM_S) if churns else QUIET_SECONDS
+            self._listing_since = None
+        self._last_change = now
         if self._refresh is None:
             self._refresh = self._spawn(self._list_when_quiet(connection))
             self._refresh.add_done_callback(self._refreshed)
@@ -388,9 +397,9 @@ class Server:
         seen = None
         while seen != self._last_change and connection is self.connection:
             latest = loop.time() + LONGEST_STORM_S
-            while (now := loop.time()) < min(self._last_change + QUIET_SECONDS, latest):
-                await asyncio.sleep(min(self._last_change + QUIET_SECONDS, latest) - now)
-            seen = self._last_change
+            while (now := loop.time()) < min(self._last_change + self._quiet_s, latest):
+                await asyncio.sleep(min(self._last_change + self._quiet_s, latest) - now)
+            seen, self._listing_since = self._last_change, loop.time()
             with contextlib.suppress(ServerError):  # it keeps those that it had
                 await self.refresh()
 

@@ -148,6 +148,8 @@ def list_tools(number: Any, params: dict[str, Any]) -> None:
             return
     note("lists", "tools/list")
     send(id=number, result={"tools": tools, **more})
+    if FAULT == "churn":
+        notify("notifications/tools/list_changed")
     if FAULT == "storm" and times("lists") == 1:
         for _ in range(500):
             notify("notifications/tools/list_changed")

@@ -211,6 +211,17 @@ async def test_many_changes_of_the_tools_cost_one_listing(chaos: MakeChaos, star
     assert len(faulty.lines("lists")) in (2, 3)
 
 
+async def test_tools_that_change_at_each_listing_are_listed_ever_more_seldom(
+    chaos: MakeChaos, start: Start
+) -> None:
+    """Not every 0.2 seconds, but after 0.4, 0.8, 1.6..."""
+    faulty = chaos("churn")
+    life = start(faulty)
+    await until(lambda: len(life.listings) > 1)
+    await asyncio.sleep(3)
+    assert len(faulty.lines("lists")) <= 6
+
+
 async def test_listing_is_part_of_starting(chaos: MakeChaos, start: Start) -> None:
     faulty = chaos("slow-list", 20).with_(startup_timeout_s=0.5)
     life = start(faulty, first_pause_s=30.0)
