@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Generator, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -26,6 +26,13 @@ PACKAGING = "tests/packaging/"
 LOCALE = {"LANG": "C.UTF-8"}
 COMMAND_TIMEOUT_S = 60
 Finished = subprocess.CompletedProcess[bytes]
+
+
+@pytest.hookimpl(optionalhook=True, wrapper=True)
+def pytest_xdist_auto_num_workers() -> Generator[None, int, int]:
+    """`-n auto` has three workers for two processors: tests wait for processes and for time."""
+    processors = yield
+    return processors * 3 // 2
 
 
 @pytest.hookimpl(optionalhook=True)
