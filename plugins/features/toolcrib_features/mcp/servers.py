@@ -307,29 +307,21 @@ class McpServers:
         changed = member.known.changed if member.config.pinned else {}
         for tool in member.known.listed or ():
             name = qualify_tool_name(server, tool.name)
-            collision = None
-            if name in taken:
-                collision = Collision(
-                    name=name,
-                    tool=tool.name,
-                    server=server,
-                    kind="same_server",
-                    collides_with=taken[name],
-                )
-            elif name in holders:
-                collision = Collision(
-                    name=name,
-                    tool=tool.name,
-                    server=server,
-                    kind="other_server",
-                    collides_with=holders[name].config.name,
-                )
             if not chosen(member.config, tool.name):
                 remedy = f"change enabled_tools or disabled_tools ({member.config.source})"
                 reason = f"the configuration of the MCP server {server!r} leaves it out"
                 withheld.append(_withheld(server, tool.name, reason, remedy))
-            elif collision is not None:
-                collisions.append(collision)
+            elif name in taken or name in holders:
+                own = name in taken
+                collisions.append(
+                    Collision(
+                        name=name,
+                        tool=tool.name,
+                        server=server,
+                        kind="same_server" if own else "other_server",
+                        collides_with=taken[name] if own else holders[name].config.name,
+                    )
+                )
             elif tool.name in changed:
                 taken[name] = tool.name
                 withheld.append(_withheld(server, tool.name, *_changed_since(server, tool.name)))

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import os
+import signal
+import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from toolcrib import process_started
 
 if TYPE_CHECKING:
     from features.mcp.cli.conftest import Home
@@ -98,3 +105,27 @@ def test_one_that_cannot_be_used_says_why(
     assert as_json.json.keys() == TEST_KEYS and as_json.json["state"] == state
     (listed,) = mcp("list", "--json").json
     assert (listed["state"], listed["tools"]) == (state, [])
+
+
+@pytest.mark.parametrize("part", [("test", "s"), ("list",)])
+def test_an_interruption_leaves_no_server(mcp: Home, part: tuple[str, ...]) -> None:
+    code = "import os, time; open('pid', 'w').write(str(os.getpid())); time.sleep(300)"
+    pid = mcp.workspace / "pid"
+    entry = {"command": sys.executable, "args": ["-c", code]}
+    file = mcp.write("config/toolcrib/mcp.json", {"mcpServers": {"s": entry}})
+    environ = {"PATH": os.environ["PATH"], "HOME": str(mcp.folder)}
+    environ |= {"XDG_CONFIG_HOME": str(mcp.folder / "config")}
+    program = [str(Path(sys.executable).parent / "toolcrib"), "mcp", *part]
+    running = subprocess.Popen(
+        program, cwd=mcp.workspace, env=environ, stderr=subprocess.PIPE, start_new_session=True
+    )
+    deadline = time.monotonic() + 30
+    while not (pid.exists() and pid.read_text()) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    running.send_signal(signal.SIGINT)
+    _, said = running.communicate(timeout=30)
+    assert running.returncode == 130 and b"Traceback" not in said
+    while process_started(int(pid.read_text())) is not None:
+        assert time.monotonic() < deadline, "the server is still there"
+        time.sleep(0.02)
+    assert json.loads(file.read_text())["mcpServers"] == {"s": entry}
