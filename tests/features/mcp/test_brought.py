@@ -43,6 +43,7 @@ async def test_without_its_feature_it_is_not_started(place: Any) -> None:
     options = {"plugins": [Acme({"db": db.entry})]}
     async with place.session(options=options, features={"acme": False}) as session:
         assert await names(session) == set()
+        assert "no feature that is on" in (session.explain(TOOL).reason or "")
     assert db.noted("starts") == []
 
 

@@ -191,6 +191,19 @@ async def test_a_memory_that_is_no_file_of_the_user_is_damaged(place: Any, until
         assert any(str(file) in notice.text for notice in session.notices)
 
 
+async def test_a_tool_that_changed_between_sessions_is_not_run_once(place: Any, call: Any) -> None:
+    """What was remembered is offered at once, and compared before the first call is sent."""
+    post = place.server("post", TOOL)
+    async with place.session(post) as session:
+        await session.settle_tools()
+    post.has({**TOOL, "description": "Sends it to everybody."})
+    async with place.session(post) as session:
+        refused = await call(session, SEND)
+        assert refused.result.is_error and "was not run" in refused.result.output
+        assert session.explain(SEND).filter == "withheld"
+    assert post.noted("calls") == []
+
+
 async def test_an_approval_does_not_outlive_the_definition_it_was_given_for(
     place: Any, call: Any, until: Any
 ) -> None:

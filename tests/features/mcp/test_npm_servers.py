@@ -96,6 +96,15 @@ class TestFilesystem:
             done = await call(session, "mcp__s__write_file", path=new, content="x")
             assert done.result.is_error and not (place.folder / "new").exists()
 
+    async def test_without_roots_it_works_in_the_folder_of_its_arguments(
+        self, place: Any, entry: Entry, opened: Any, said: Any
+    ) -> None:
+        other = place.folder / "other"
+        other.mkdir()
+        async with opened(entry("filesystem", str(other), roots=False)) as session:
+            allowed = await said(session, "list_allowed_directories")
+            assert str(other) in allowed and str(place.folder / "ws") not in allowed
+
     async def test_what_it_reads_is_given_once(
         self, place: Any, entry: Entry, opened: Any, said: Any
     ) -> None:

@@ -132,8 +132,8 @@ class _Call:
         return "exited"
 
     def _expire(self) -> None:
-        """The host wants it moved: that is done when its time is over."""
-        if self._deadline is not None:
+        """The host wants it moved: that is done when its time is over, as it may just be."""
+        if self._deadline is not None and not self._deadline.expired():
             self._deadline.reschedule(asyncio.get_running_loop().time())
 
     def _moved(self) -> ToolResult | None:

@@ -21,7 +21,7 @@ from toolcrib_features.mcp.forms import LEFT_OUT, Field, UnusableForm, fields_of
 from toolcrib_features.mcp.plain import line, plain
 
 if TYPE_CHECKING:
-    from mcp.client.session import ClientRequestContext, ElicitationFnT
+    from mcp.client.session import ClientRequestContext, ElicitationFnT, ListRootsFnT
 
 LogListener = Callable[[str, str], None]
 """Is given the level of a line of the server's log, and its text."""
@@ -41,9 +41,10 @@ class ClientSide:
     told that it is not supported.
     """
 
-    def __init__(self, session: Session, server: str) -> None:
+    def __init__(self, session: Session, server: str, *, roots: bool = True) -> None:
         self._session = session
         self._server = server
+        self._roots = roots
         self._listeners: list[LogListener] = []
         self._calls: dict[asyncio.Task[Any] | None, Caller] = {}
         self._asked: set[str] = set()
@@ -72,7 +73,12 @@ class ClientSide:
         """Asks the user; None when nobody can be asked, so that the server is told beforehand."""
         return self.elicit if self._session.interactions.attended else None
 
-    async def list_roots_callback(
+    @property
+    def list_roots_callback(self) -> ListRootsFnT | None:
+        """Tells the folders of the workspace; None when the server is not to know them."""
+        return self.list_roots if self._roots else None
+
+    async def list_roots(
         self, context: ClientRequestContext
     ) -> types.ListRootsResult | types.ErrorData:
         """The folders of the workspace."""

@@ -220,6 +220,7 @@ _SAME = {
     "trusted": Key("trusted", flag),
     "pinned": Key("pinned", flag),
     "parallel": Key("parallel", flag),
+    "roots": Key("roots", flag),
 }
 TOML_KEYS: KeySet = {
     **_SAME,

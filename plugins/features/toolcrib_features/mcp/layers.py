@@ -13,6 +13,7 @@ from attrs import evolve, frozen
 
 from toolcrib import Notice, state_folder
 from toolcrib_features.mcp.model import ServerConfig
+from toolcrib_features.mcp.names import BROUGHT
 from toolcrib_features.mcp.places import Places, brought
 from toolcrib_features.mcp.settings import LONGEST_S, STARTUP_TIMEOUT_S, TOOL_TIMEOUT_S
 
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 
 STARTUP_VARIABLE = "TOOLCRIB_MCP_STARTUP_TIMEOUT_MS"
 TOOL_VARIABLE = "TOOLCRIB_MCP_TOOL_TIMEOUT_MS"
-BROUGHT = "plugin-"
-"""How the names of servers begin that come with a feature."""
 _VARIABLE = "environment variable "
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from difflib import get_close_matches
+from importlib.util import find_spec
 
 from toolcrib import MissingTool, Session
 from toolcrib_features.mcp.member import Member
-from toolcrib_features.mcp.names import PREFIX, command_line, head_of, nearest
+from toolcrib_features.mcp.names import BROUGHT, PREFIX, command_line, head_of, nearest
 from toolcrib_features.mcp.plain import line, plain
 
 _REASON_CHARS = 2_000
@@ -34,6 +35,10 @@ def unconfigured(name: str, servers: Collection[str]) -> MissingTool | None:
     server, separator, tool = name.removeprefix(PREFIX).partition("__")
     if not (name.startswith(PREFIX) and separator and server):
         return None
+    if server.startswith(BROUGHT):
+        reason = f"no feature that is on brings an MCP server {server!r}"
+        remedy = "`toolcrib plugins` shows what is installed; turn its feature on under [features]"
+        return MissingTool(reason=reason, remedy=remedy, known=False)
     reason = f"no MCP server {server!r} is configured"
     near = nearest(server, map(head_of, servers))
     remedy = "`toolcrib mcp list` shows which ones are, `toolcrib mcp add` adds one"
@@ -61,6 +66,8 @@ def _state(member: Member) -> str:
             return f"{server} needs a login"
         case "connected":
             return error or f"{server} has no such tool now"
+        case "starting" if member.known.listed is not None and not error:
+            return f"{server} had no such tool when it last listed them"
         case "starting" if not error:
             return f"{server} has not been connected yet"
     return f"{server} failed: {error}" if error else f"{server} is not connected"
@@ -74,9 +81,11 @@ def _remedy(name: str, member: Member) -> str:
             return f"set enabled to true in its entry: {config.source}"
         case "needs-auth":
             return f"log in with {command_line('login', config.name)}"
-        case "connected" if not member.damaged:
+        case "connected" | "starting" if member.known.listed is not None and not member.error:
             near = get_close_matches(name, [tool.name for tool in member.offered], n=1)
             return f"did you mean {near[0]!r}?" if near else f"{test} lists those that it has"
+    if find_spec("mcp") is None:
+        return "pip install 'toolcrib[mcp]'"
     if config.problem is not None:
         return f"change its entry: {config.source}"
     return f"have that mended, and try it with {test}"

@@ -34,6 +34,7 @@ class ServerConfig:
         deferred: the tools are announced by name and loaded when the model selects them.
         trusted: what the server says of its tools (read-only, destructive) is believed.
         parallel: its calls may run at the same time as any others.
+        roots: the server is told the folders of the workspace when it asks for them.
         pinned: a tool whose definition has changed is disabled until the user accepts it.
         written: the command with its arguments, or the address, before variables are put in.
         inserted: the values of variables that were put in, which may be secrets.
@@ -59,6 +60,7 @@ class ServerConfig:
     deferred: bool = False
     trusted: bool = False
     parallel: bool = False
+    roots: bool = True
     pinned: bool = True
     written: tuple[str, ...] = field(default=(), repr=False)
     inserted: frozenset[str] = field(default=frozenset(), repr=False)
@@ -169,6 +171,10 @@ class ServerNeedsLogin(ServerError):
     def __init__(self, message: str, *, in_part: bool = False) -> None:
         super().__init__(message)
         self.in_part = in_part
+
+
+class DefinitionChanged(ServerError):
+    """A tool is not what it was when it was called, so that it was not run."""
 
 
 class RequestRefused(ServerError):

@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from toolcrib import server_prefix
 
 PREFIX = "mcp__"
+BROUGHT = "plugin-"
+"""How the names of servers begin that come with a feature."""
 _CUT_CHARS = 55
 """How much is left of a name that is too long, in front of its hash."""
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import evolve
 
 from toolcrib_features.mcp.model import (
+    DefinitionChanged,
     Listing,
     RequestRefused,
     RequestTimedOut,
@@ -136,6 +137,7 @@ class Server:
         arguments: Mapping[str, Any],
         *,
         repeatable: bool,
+        changed: Callable[[], bool] = lambda: False,
         on_status: Callable[[str], None] = lambda text: None,
         on_progress: OnProgress | None = None,
     ) -> Answer:
@@ -145,10 +147,13 @@ class Server:
             name: the tool, by the server's name.
             arguments: its input.
             repeatable: a second call does no harm when the first may have had its effect.
+            changed: tells whether the server has defined the tool otherwise by now; it is asked
+                when there is a connection, which has listed the tools.
             on_status: is told in words what is waited for.
             on_progress: is told of the progress of the call.
 
         Raises:
+            DefinitionChanged: it has, and nothing was sent.
             ServerUnreachable: the connection is lost; unless it is `unsent`, the call may have had
                 its effect.
             ServerError: see `Connection.call`.
@@ -156,6 +161,8 @@ class Server:
         silence_s = self.config.tool_timeout_s or TOOL_TIMEOUT_S
 
         async def once(connection: Connection) -> Answer:
+            if changed():
+                raise DefinitionChanged(name)
             return await connection.call(
                 name,
                 arguments,

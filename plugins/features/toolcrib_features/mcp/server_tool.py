@@ -25,6 +25,7 @@ from toolcrib import (
 from toolcrib_features.mcp.caller import called_by
 from toolcrib_features.mcp.content import has_media, to_result
 from toolcrib_features.mcp.model import (
+    DefinitionChanged,
     RequestRefused,
     RequestTimedOut,
     ServerConfig,
@@ -62,6 +63,7 @@ class ServerLike(Protocol):
         arguments: Mapping[str, Any],
         *,
         repeatable: bool,
+        changed: Callable[[], bool] = ...,
         on_status: Callable[[str], None] = ...,
         on_progress: OnProgress | None = None,
     ) -> Mapping[str, Any]: ...
@@ -169,11 +171,6 @@ class McpTool(Tool[dict[str, Any]]):
         return line(title, 100) or line(self._definition.name, 100)
 
     async def _call(self, args: dict[str, Any], context: ToolContext) -> ToolResult:
-        if self._changed():  # while somebody was asked about the call, or it waited for others
-            return ToolResult.error(
-                f"{self.name} was not run: its server has changed the tool since you called it. "
-                "Look at its definition, then call it again if that still fits."
-            )
         server = self._server()
         repeatable = any(self._definition.hint(hint) for hint in ("readOnlyHint", "idempotentHint"))
         news = News(context)
@@ -185,9 +182,15 @@ class McpTool(Tool[dict[str, Any]]):
                     self._definition.name,
                     args,
                     repeatable=repeatable,
+                    changed=self._changed,
                     on_status=news.status,
                     on_progress=news.progress,
                 )
+        except DefinitionChanged:
+            return ToolResult.error(
+                f"{self.name} was not run: its server has changed the tool since you called it. "
+                "Look at its definition, then call it again if that still fits."
+            )
         except ServerError as error:
             return failed(error, self._config.name, server.state)
         reader = None

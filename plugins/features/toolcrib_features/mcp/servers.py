@@ -173,7 +173,7 @@ class McpServers:
 
         return await connect(
             config,
-            ClientSide(self._session, config.name),
+            ClientSide(self._session, config.name, roots=config.roots),
             environ=self._session.environment,
             cwd=self._session.workspace.root,
             auth=self._logins.auth_for(config),

@@ -102,7 +102,7 @@ async def _connected(session: Session, config: ServerConfig, memory: ServerMemor
     try:
         connection = await connect(
             config,
-            ClientSide(session, config.name),
+            ClientSide(session, config.name, roots=config.roots),
             environ=session.environment,
             cwd=session.workspace.root,
             auth=logins.auth_for(config),

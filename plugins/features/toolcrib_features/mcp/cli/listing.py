@@ -9,8 +9,8 @@ from typing import Any
 
 import click
 
-from toolcrib import open_session
 from toolcrib_features.mcp.cli.checking import Check, CheckState, check_all
+from toolcrib_features.mcp.cli.named import session_in
 from toolcrib_features.mcp.cli.shared import counted, printable, tell
 from toolcrib_features.mcp.layers import read_servers
 from toolcrib_features.mcp.model import ServerConfig
@@ -43,7 +43,7 @@ def command(ctx: click.Context, workspace: str, no_connect: bool, as_json: bool)
     Connects to all of them at the same time and disconnects again; what they list is remembered,
     as by `toolcrib mcp test`. Values of variables and headers are never shown.
     """
-    session = open_session(workspace, autoload=(ctx.obj or {}).get("autoload", True))
+    session = session_in(workspace)
     servers = read_servers(session)
     for notice in servers.notices:
         tell(f"note: {notice}")
@@ -128,6 +128,7 @@ def _record(found: Check) -> dict[str, Any]:
         "deferred": config.deferred,
         "trusted": config.trusted,
         "parallel": config.parallel,
+        "roots": config.roots,
         "pinned": config.pinned,
         "source": config.source,
         "problem": found.error,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import click
+
 from toolcrib import Session, ToolcribError, open_session
 from toolcrib_features.mcp.layers import read_servers
 from toolcrib_features.mcp.model import ServerConfig
@@ -12,9 +14,17 @@ def named_server(name: str, workspace: str) -> tuple[Session, ServerConfig]:
 
     Raises ToolcribError when none is configured.
     """
-    session = open_session(workspace, autoload=False)
-    configs = {config.name: config for config in read_servers(session).configs}
+    session = session_in(workspace)
+    found = read_servers(session)
+    configs = {config.name: config for config in found.configs}
     if name not in configs:
         known = f"there are: {', '.join(configs)}" if configs else "none is configured"
-        raise ToolcribError(f"there is no MCP server {name!r}; {known}")
+        notices = "".join(f"\n{notice}" for notice in found.notices)
+        raise ToolcribError(f"there is no MCP server {name!r}; {known}{notices}")
     return session, configs[name]
+
+
+def session_in(workspace: str) -> Session:
+    """A session in the workspace, with the plugins that the command line was told to load."""
+    options = click.get_current_context().obj or {}
+    return open_session(workspace, autoload=options.get("autoload", True))

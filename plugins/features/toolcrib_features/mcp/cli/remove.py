@@ -9,7 +9,8 @@ import click
 from toolcrib import ToolcribError, open_session
 from toolcrib_features.mcp.cli.shared import chosen_file
 from toolcrib_features.mcp.edit import names_in, remove_server
-from toolcrib_features.mcp.layers import BROUGHT, read_servers
+from toolcrib_features.mcp.layers import read_servers
+from toolcrib_features.mcp.names import BROUGHT
 
 
 @click.command(
@@ -40,7 +41,10 @@ def _missing(name: str, file: str, known: tuple[str, ...], workspace: str | None
             f'{name!r} an entry with "enabled": false in {file}'
         )
     if elsewhere is not None:
-        return f"the server {name!r} is configured in {elsewhere.source}: take it out there"
+        return (
+            f"the server {name!r} is configured in {elsewhere.source}: take it out there; with "
+            "--workspace D this command does it in .toolcrib/mcp.json of that folder"
+        )
     from difflib import get_close_matches
 
     near = get_close_matches(name, known, n=1)
