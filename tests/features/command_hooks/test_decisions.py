@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 import toolcrib
@@ -303,9 +305,28 @@ async def test_a_cancelled_call_ends_its_hook(
     crib.session.cancel()
     assert (await calling).outcome == "aborted"
     group = int((workspace / "pid").read_text())
-    while not gone(group):
-        await asyncio.sleep(0.01)
+    async with asyncio.timeout(20):
+        while not gone(group):
+            await asyncio.sleep(0.01)
     assert not (workspace / "marker").exists()
+
+
+async def test_a_call_that_is_cancelled_while_its_hook_starts_ends_it(
+    open_crib: Open, pre: Pre, workspace: Path, gone: Callable[[int], bool]
+) -> None:
+    crib = open_crib(pre("sleep 60 & echo $$ > pid; sleep 60"))
+    calling = asyncio.create_task(crib.call("Bash", MARK))
+    before = set(psutil.Process().children())
+    while set(psutil.Process().children()) <= before:
+        await asyncio.sleep(0)
+    while not (workspace / "pid").exists() or not (workspace / "pid").read_text().strip():
+        time.sleep(0.01)  # while the loop has not yet noticed that it runs
+    crib.session.cancel()
+    assert (await calling).outcome == "aborted"
+    group = int((workspace / "pid").read_text())
+    async with asyncio.timeout(20):
+        while not gone(group):
+            await asyncio.sleep(0.01)
 
 
 @pytest.mark.parametrize("trap", ["", "trap '' TERM; "])

@@ -6,6 +6,7 @@ import asyncio
 import os
 import signal
 from collections.abc import Mapping
+from contextlib import suppress
 
 from attrs import frozen
 
@@ -38,10 +39,18 @@ async def run_command(
     """
     loop = asyncio.get_running_loop()
     output = _Output()
-    try:
-        transport, _ = await loop.subprocess_shell(
+    starting = asyncio.ensure_future(
+        loop.subprocess_shell(
             lambda: output, command, cwd=cwd, env=dict(environment), start_new_session=True
         )
+    )
+    try:
+        transport, _ = await asyncio.shield(starting)
+    except asyncio.CancelledError:  # asyncio would end the shell, and not what it has started
+        with suppress(OSError, ValueError):
+            transport, _ = await starting
+            await _end(transport, output)
+        raise
     except (OSError, ValueError) as error:
         return Ran(failure=f"could not be started ({getattr(error, 'strerror', None) or error})")
     failure = None
