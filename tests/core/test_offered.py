@@ -137,11 +137,8 @@ class _Source:
     def __init__(self, bring: Callable[[], None]) -> None:
         self._bring = bring
         self.ready = asyncio.Event()
+        self.unsettled = True
         self.closed = False
-
-    @property
-    def unsettled(self) -> bool:
-        return not self.ready.is_set()
 
     def expects(self, name: str) -> bool:
         return self.unsettled and name.startswith("late__")
@@ -149,6 +146,7 @@ class _Source:
     async def arrived(self, name: str) -> None:
         await self.ready.wait()
         self._bring()
+        self.unsettled = False
 
     async def settled(self) -> None:
         await self.arrived("")
