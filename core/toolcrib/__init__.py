@@ -98,6 +98,7 @@ if TYPE_CHECKING:
     from toolcrib.paths import ResolvedPath as ResolvedPath
     from toolcrib.paths import Workspace as Workspace
     from toolcrib.paths import is_sensitive_file as is_sensitive_file
+    from toolcrib.paths import repository_root as repository_root
     from toolcrib.permissions.touched import Match as Match
     from toolcrib.permissions.touched import touches_path as touches_path
     from toolcrib.pipeline.flight import Completion as Completion
@@ -207,7 +208,7 @@ _HOMES = {
     ],
     "toolcrib.features": ["Feature"],
     "toolcrib.messages": ["ContextMessages"],
-    "toolcrib.paths": ["ResolvedPath", "Workspace", "is_sensitive_file"],
+    "toolcrib.paths": ["ResolvedPath", "Workspace", "is_sensitive_file", "repository_root"],
     "toolcrib.offered": ["MissingTool", "ToolSource", "ToolTable", "WithheldTool"],
     "toolcrib.permissions.touched": ["Match", "touches_path"],
     "toolcrib.pipeline.flight": ["Completion"],

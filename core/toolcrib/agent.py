@@ -72,7 +72,7 @@ class Agent:
             session.crib.plugins, self.scope, self.registry, self.table, self._conditions
         )
         self._on: Conditions | None = None
-        self._refusals: dict[tuple[str, str], str | None] = {}
+        self._refusals: dict[tuple[str, Source, bool], str | None] = {}
         self._evaluated = False
         self._selection: ToolSelection | None = None
         self.scope.add_value(Agent, self)
@@ -231,7 +231,7 @@ class Agent:
 
     def forbidden(self, name: str, source: Source, *, listed: bool = False) -> str | None:
         """Why the tool policy forbids tools of a name, in words for the model, or None."""
-        key = (name, source)
+        key = (name, source, listed)
         if key not in self._refusals:
             on = self._conditions()
             refusal = policy_refusal(name, source, on, listed=listed) or global_refusal(

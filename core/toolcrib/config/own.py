@@ -11,6 +11,7 @@ from attrs import frozen
 
 from toolcrib.config.folders import config_folder, state_folder
 from toolcrib.config.load import FILE_NAME, user_file
+from toolcrib.paths import repository_root
 from toolcrib.paths.real import real_path
 
 _SHARED_SERVERS = ".mcp.json"
@@ -78,13 +79,7 @@ def workspace_files(root: str | Path) -> tuple[Path, ...]:
     """What widens what tools may do once a workspace is trusted, whether it exists or not."""
     folder = Path(root)
     names = (FILE_NAME, _SHARED_SERVERS, ".toolcrib/mcp.json")
-    return (*(folder / name for name in names), _repository(folder) / _SHARED_SERVERS)
-
-
-def _repository(folder: Path) -> Path:
-    """The top of the git repository around a folder; without one, the folder itself."""
-    around = (folder, *folder.parents)
-    return next((one for one in around if os.path.exists(one / ".git")), folder)
+    return (*(folder / name for name in names), repository_root(folder) / _SHARED_SERVERS)
 
 
 def _identity(path: str, *, linked: bool = False) -> tuple[int, int] | None:

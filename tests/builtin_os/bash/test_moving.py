@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -151,6 +152,25 @@ async def test_the_host_moves_a_command_that_the_model_waits_for(
     assert not any(name in text(done) for name in TASK_TOOLS)
     info, output = await finished(crib)
     assert (info.status, output) == ("completed", "early\nlate\n")
+
+
+async def test_the_host_may_move_it_in_the_moment_its_time_is_over(crib: ToolHarness) -> None:
+    """Both are due in the same round of the event loop, the end of its time first."""
+    loop, moved = asyncio.get_running_loop(), asyncio.Event()
+    waiting = asyncio.create_task(crib.call("Bash", command=f"echo early; {HOLD}", timeout=1))
+    task, tasks = await known(crib), crib.session.tasks
+    assert tasks is not None
+
+    def detach() -> None:
+        tasks.detach(task.task_id)
+        moved.set()
+
+    time.sleep(1.1)
+    loop.call_later(0, detach)
+    done = await waiting
+    assert not done.result.is_error and text(done).endswith(f"{MOVED}early\n")
+    assert moved.is_set()
+    assert (await finished(crib))[0].status == "completed"
 
 
 async def test_commands_that_end_in_the_foreground_leave_no_task(crib: ToolHarness) -> None:

@@ -48,7 +48,7 @@ class Place:
             self.workspace, environ=variables, overrides=overrides, autoload=False
         )
         servers = read_servers(session)
-        assert may_have_servers(session) or not servers.configs
+        assert may_have_servers(session, servers.files) or not servers.configs
         return servers
 
 

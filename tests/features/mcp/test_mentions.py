@@ -148,7 +148,7 @@ def test_what_a_server_listed_last_time_is_known(home: Home) -> None:
         quarantined={"odd": "no schema"},
     )
     known = Remembered().with_listing(listing)
-    mentions = Mentions([config], "plugin-", lambda config: known)
+    mentions = Mentions([config], lambda config: known)
     for name in ("read", "merge_it", "odd", "read_resource", "authenticate", "r*", "{read,odd}"):
         assert list(mentions.faults(f"mcp__github__{name}")) == []
     (fault,) = mentions.faults("mcp__github__raed")
@@ -183,7 +183,7 @@ def test_a_pattern_that_covers_a_tool_is_never_a_finding(
     server: str, tool: str, pattern: str
 ) -> None:
     """No warning is wrong: what names a tool of a configured server is never said to name none."""
-    mentions = Mentions([ServerConfig(name=server, command="x")], "-", lambda config: Remembered())
+    mentions = Mentions([ServerConfig(name=server, command="x")], lambda config: Remembered())
     name = qualify_tool_name(server, tool)
     assert list(mentions.faults(name)) == []
     if match_tool_name(pattern, name) and "{" not in pattern:

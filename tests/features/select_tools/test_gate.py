@@ -105,6 +105,8 @@ async def test_a_list_of_allowed_tools_need_not_name_it(
     async with begun.harness:
         begun.offer("wiki", TOOLS)
         assert begun.listed() == ["Read", "select_tools"]
+        assert not begun.session.allows_tool("select_tools", "plugin")
+        assert not begun.session.allows_tool("select_tools", "builtin")
         assert not (await begun.select(NAMES[0])).is_error
 
 

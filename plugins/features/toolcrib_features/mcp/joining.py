@@ -19,8 +19,9 @@ def join(session: Session, table: ToolTable) -> None:
         if servers is None:
             from toolcrib_features.mcp.places import Places, may_have_servers
 
-            session.watch(*Places.of(session.workspace.root, session.environment).files)
-            if not may_have_servers(session):
+            files = Places.of(session.workspace.root, session.environment).files
+            session.watch(*files)
+            if not may_have_servers(session, files):
                 return
             from toolcrib_features.mcp.servers import McpServers
 

@@ -69,7 +69,7 @@ def check(settings: Settings, workspace: str | Path, environ: Mapping[str, str])
 
     found = configured(settings, workspace, environ)
     state = state_folder(environ)
-    mentions = Mentions(found.configs, BROUGHT, lambda config: ServerMemory(state, config).read())
+    mentions = Mentions(found.configs, lambda config: ServerMemory(state, config).read())
     return [*found.findings, *mentions.notices(settings)]
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from toolcrib import Notice, StateError, qualify_tool_name
 from toolcrib_features.mcp.extras import EXTRA_NAMES
 from toolcrib_features.mcp.model import ServerConfig
-from toolcrib_features.mcp.names import PREFIX, head_of, nearest
+from toolcrib_features.mcp.names import BROUGHT, PREFIX, head_of, nearest
 
 if TYPE_CHECKING:
     from toolcrib import Settings
@@ -26,19 +26,16 @@ class Mentions:
 
     Args:
         configs: the servers.
-        brought: the prefix of the names of servers that features bring, which need no entry.
         remembered: what is known of a server without asking it; raises StateError.
     """
 
     def __init__(
         self,
         configs: Iterable[ServerConfig],
-        brought: str,
         remembered: Callable[[ServerConfig], Remembered],
     ) -> None:
         self._configs = tuple(configs)
         self._heads = {head_of(config.name): config for config in self._configs}
-        self._brought = head_of(brought).removesuffix("__")
         self._remembered = remembered
 
     def notices(self, settings: Settings) -> Iterator[Notice]:
@@ -96,7 +93,7 @@ class Mentions:
                 return None
             if not _NAME.fullmatch(pattern):
                 return f"is the name of no tool: write {qualify_tool_name(server, tool)!r}"
-        if _reach(head, self._brought):
+        if _reach(head, PREFIX + BROUGHT):  # servers that features bring need no entry
             return None
         meant = [config for known, config in self._heads.items() if _reach(head, known)]
         if not meant:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
-from toolcrib import config_folder
+from toolcrib import config_folder, repository_root
 
 if TYPE_CHECKING:
     from toolcrib import Session
@@ -38,7 +38,7 @@ class Places:
         root = Path(workspace)
         return cls(
             user=config_folder(environ) / FILE_NAME,
-            repository=_repository(root) / f".{FILE_NAME}",
+            repository=repository_root(root) / f".{FILE_NAME}",
             workspace=root / ".toolcrib" / FILE_NAME,
             root=root,
         )
@@ -48,12 +48,11 @@ class Places:
         return self.user, self.repository, self.workspace
 
 
-def may_have_servers(session: Session) -> bool:
-    """Whether it is worth reading them: something is configured somewhere."""
+def may_have_servers(session: Session, files: Iterable[Path]) -> bool:
+    """Whether it is worth reading them: something is configured somewhere, as in these files."""
     if session.section("mcp").get("servers") or brought(session):
         return True
-    places = Places.of(session.workspace.root, session.environment)
-    return any(map(os.path.lexists, places.files))
+    return any(map(os.path.lexists, files))
 
 
 def brought(session: Session) -> dict[str, Mapping[str, Any]]:
@@ -64,8 +63,3 @@ def brought(session: Session) -> dict[str, Mapping[str, Any]]:
         for feature in session.crib.features()
         if feature.mcp_servers and states[feature.name].enabled
     }
-
-
-def _repository(root: Path) -> Path:
-    """The top folder of the git repository around a folder; without one, the folder itself."""
-    return next((one for one in (root, *root.parents) if os.path.exists(one / ".git")), root)

@@ -63,7 +63,8 @@ def _plain(found: Check) -> dict[str, object]:
 def _lines(found: Check) -> list[str]:
     name = found.config.name
     if found.state == "needs-auth":
-        return [f"{name!a}: needs-auth: log in with {command_line('login', name)}"]
+        login = command_line("login", name)
+        return [f"{name!a}: needs-auth: log in with {login}, or let its entry name a token"]
     if found.state != "connected":
         error = found.error or f"its entry says so ({found.config.source})"
         return [f"{name!a}: {found.state}: {error}"]
