@@ -303,7 +303,7 @@ async def test_programs_that_tools_start_do_not_get_the_token(site: Any) -> None
         (["--http", "192.0.2.1:0", "--allow-remote", "--token-env", "TOKEN"], "192.0.2.1"),
         (["--http", "[::]:0"], "--allow-remote"),
         (["--http", "0:0"], "--allow-remote"),
-        (["--http", "[::ffff:127.0.0.1]:0", "--token-env", "TOKEN"], "--allow-remote"),
+        (["--http", "[::ffff:0.0.0.0]:0", "--token-env", "TOKEN"], "--allow-remote"),
         (["--http", "::1:0"], "HOST:]PORT"),
         (["--http", "0", "--token-env", "TOKEN", "--allow-host", "http://a.test"], "a.test"),
         (["--http", "0", "--token-env", "TOKEN", "--allow-origin", "*"], "origin"),

@@ -49,9 +49,11 @@ class Address:
         if self.host == "localhost":
             return True
         try:
-            return ipaddress.ip_address(self.host).is_loopback
+            address = ipaddress.ip_address(self.host)
         except ValueError:
             return False
+        # Python before 3.13 does not look at what an address of IPv6 stands for.
+        return (getattr(address, "ipv4_mapped", None) or address).is_loopback
 
     def listen(self) -> socket.socket:
         """Take the port.
